@@ -25,6 +25,7 @@ PAGES = [
         "kernels",
         "gradient-step",
         "squared-error",
+        "certified",
         "perceptron",
         "generative-discriminative",
     )

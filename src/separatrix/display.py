@@ -131,12 +131,15 @@ def fit_card(
     diagnoses: Sequence[Diagnosis],
     objective: str,
     history: Mapping[str, Array],
+    detail: str | None = None,
 ) -> str:
     """Return the verdict of one fit: stop reason, certificate, diagnoses and curves."""
     epochs = len(history["train_loss"])
     ended = f"{stop_reason}, after {counted(epochs, 'epoch')}"
     if kept_epoch != epochs:
         ended += f"; the weights of epoch {kept_epoch:,} were kept"
+    if detail is not None:
+        ended += f". {detail}"
     facts = [
         ("Stop reason", ended),
         ("Certificate", str(certificate)),

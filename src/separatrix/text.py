@@ -177,3 +177,16 @@ def clipped(text: str, most: int) -> str:
     'separ…'
     """
     return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"
+
+
+def certain_digits(value: float, radius: float, most: int = 4) -> str:
+    """Format a number with the digits that it has everywhere within a radius.
+
+    >>> certain_digits(0.123456, 1e-9), certain_digits(0.123456, 1e-3), certain_digits(0.1, 0.3)
+    ('0.1235', '0.12', '0.1 ± 0.3')
+    """
+    for digits in range(most, 0, -1):
+        low, high = (f"{value + side * radius:.{digits}g}" for side in (-1.0, 1.0))
+        if low == high:
+            return low
+    return f"{value:.1g} ± {radius:.1g}"

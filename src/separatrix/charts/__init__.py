@@ -24,6 +24,7 @@ from separatrix.charts.lessons.perceptron import (
 from separatrix.charts.lessons.perceptron_planes import perceptron_planes
 from separatrix.charts.lessons.pitfalls import large_rate, one_at_a_time, outlier, zero_start
 from separatrix.charts.models.boundary import boundary, boundary_frames
+from separatrix.charts.models.certified import certified, optimum_balls
 from separatrix.charts.models.coefficient_path import coefficient_path
 from separatrix.charts.models.contributions import contributions
 from separatrix.charts.models.learning_curves import learning_curves
@@ -39,6 +40,7 @@ __all__ = [
     "boundary",
     "boundary_frames",
     "calibration",
+    "certified",
     "coefficient_path",
     "config",
     "confusion",
@@ -52,6 +54,7 @@ __all__ = [
     "likelihood",
     "losses",
     "one_at_a_time",
+    "optimum_balls",
     "outlier",
     "perceptron_angles",
     "perceptron_mistakes",

@@ -169,7 +169,7 @@ def facts_of(blocks: Sequence[Block]) -> BlockFacts:
         ),
         is_weighted=any(block.s is not None for block in blocks),
         own_labels=own["labels"],
-        weight_columns=np.stack(columns) if columns else None,
+        weight_columns=_once_if_equal(columns) if columns else None,
     )
 
 
@@ -182,6 +182,11 @@ def _one_count(name: str, blocks: Sequence[Block]) -> int | None:
             f"{' and '.join(map(str, counts))} models."
         )
     return counts[0] if counts else None
+
+
+def _once_if_equal(columns: Sequence[Array]) -> Array:
+    same = all(np.array_equal(column, columns[0]) for column in columns)
+    return np.stack(columns[:1] if same else columns)
 
 
 def _column_numbers(block: Block) -> Array:

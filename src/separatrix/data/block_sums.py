@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +36,13 @@ def weight_and_count(block: Block, n_classes: int) -> tuple[Array, Array]:
         return count, count
     s = block.weights.reshape(len(y))
     return np.bincount(y, s, minlength=n_classes), np.bincount(y[s > 0.0], minlength=n_classes)
+
+
+def of_each_column(block: Block, f: Callable[..., Any], *small: Any) -> list[Any]:
+    """Return f of the block with each of its columns of weights."""
+    assert block.s is not None
+    columns = [np.ascontiguousarray(column) for column in block.s.T]
+    return [f(Block(block.X, block.y, column), *small) for column in columns]
 
 
 def class_sums(block: Block, n_classes: int) -> tuple[Array, Array]:

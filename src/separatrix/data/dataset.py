@@ -69,6 +69,8 @@ class Dataset(RowStatistics):
         facts = self.facts
         if not facts.own:
             return self
+        if not self.in_one_block and facts.own_weights is not None:
+            self.total_weight()  # of all models, in one pass
         part = copy(self)
         labels = None if facts.own_labels is None else len(np.arange(facts.own_labels)[models])
         columns = None if facts.weight_columns is None else facts.weight_columns[:, models]
@@ -78,7 +80,7 @@ class Dataset(RowStatistics):
             facts=replace(facts, own_labels=labels, weight_columns=columns),
         )
         if labels is not None:
-            part._class_weights = {}
+            part._class_weights, part._by_column = {}, {}
         if self._total is not None and len(self._total) > 1:
             part._total = self._total[models]
         if self._vary is not None and len(self._vary) > 1:
@@ -136,8 +138,9 @@ class Dataset(RowStatistics):
         constant = np.isfinite(values) & (values != 0.0)
         if not constant.any():
             return self
-        part = self._other_rows()
-        part._origin = None
+        part = copy(self)  # which keeps the sums of the weights
+        part._origin = part._class_shares = part._moments = None
+        part._known, part._by_column = {}, {}
         part.source = self.source.transform(block_sums.drop_columns, constant, facts=self.facts)
         return part
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.data import block_sums
 from separatrix.data.block import Block
-from separatrix.data.block_source import BlockFacts, BlockSource
+from separatrix.data.block_source import BlockFacts, BlockSource, sum_in_order
 from separatrix.data.origin import middle_of
 from separatrix.matrix import Array
 
@@ -26,6 +26,7 @@ class RowStatistics:
     _vary: Array | None
     # By the numbers of the weight columns: models that share columns share these.
     _class_weights: dict[Hashable, tuple[Array, Array]]
+    _by_column: dict[Hashable, dict[Hashable, list[Any]]]
     _class_shares: tuple[Array, Array] | None
     _moments: tuple[Array, Array] | None
 
@@ -111,12 +112,36 @@ class RowStatistics:
         return self._weight_and_count()[1]
 
     def _weight_and_count(self) -> tuple[Array, Array]:
-        columns = self.facts.weight_columns
-        key = None if columns is None else tuple(columns[:, 0].tolist())
+        key = self._columns_of_model()
         if key not in self._class_weights:
-            weight, count = self.sum_over_blocks(block_sums.weight_and_count, len(self.classes))
-            self._class_weights[key] = weight, count
+            found = self._of_columns(block_sums.weight_and_count, len(self.classes))
+            for each, parts in found.items():
+                weight, count = sum_in_order(parts)
+                self._class_weights[each] = weight, count
         return self._class_weights[key]
+
+    def of_model(self, f: Callable[..., Any], *small: Any) -> list[Any]:
+        """Return f(block, *small) of every block, for data of one model.
+
+        Models that share the rows and their weights share the result. On several blocks, one pass
+        computes it for all columns of weights.
+        """
+        known, key = self._by_column.setdefault((f, small), {}), self._columns_of_model()
+        if key not in known:
+            known.update(self._of_columns(f, *small))
+        return known[key]
+
+    def _columns_of_model(self) -> Hashable:
+        columns = self.facts.weight_columns
+        return None if columns is None else tuple(columns[:, 0].tolist())
+
+    def _of_columns(self, f: Callable[..., Any], *small: Any) -> dict[Hashable, list[Any]]:
+        columns = self.facts.weight_columns
+        alone = columns is None or len(columns) > 1 or self.facts.own_labels is not None
+        if alone or self.in_one_block:
+            return {self._columns_of_model(): self.map_blocks(f, *small)}
+        found = self.map_blocks(block_sums.of_each_column, f, *small)
+        return {(g,): [part[g] for part in found] for g in range(len(found[0]))}
 
     def weights_vary(self) -> Array:
         """Return whether the rows of each model have different weights, (B,) or (1,)."""
@@ -193,7 +218,7 @@ class RowStatistics:
 
         For data of one model.
         """
-        found = self.map_blocks(block_sums.weighted_constants)
+        found = self.of_model(block_sums.weighted_constants)
         return _in_all([values for values in found if values is not None])
 
     def sum_of_squares(self, factors: Array | None = None) -> float:
@@ -218,7 +243,7 @@ class RowStatistics:
 
     def _forget_weights(self) -> None:
         self._total = self._vary = self._class_shares = self._moments = None
-        self._class_weights = {}
+        self._class_weights, self._by_column = {}, {}
 
 
 def _joined(parts: Sequence[Array], join: Callable[..., Array]) -> Array:

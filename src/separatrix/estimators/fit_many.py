@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from separatrix.data import Dataset
 from separatrix.device import to_host
 from separatrix.errors import ParameterError
+from separatrix.estimators.certified_predictions import Proof, prove
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.estimators.training_data import (
     make_dataset,
@@ -107,10 +108,12 @@ def fit_many(
         )
         for numbers in groups.values()
     ]
-    for numbers, (checked, classes, tasks, results) in zip(groups.values(), trained):
-        for k, task, result in zip(numbers, tasks, results):
+    for numbers, (checked, classes, tasks, results, regions) in zip(groups.values(), trained):
+        for k, task, result, region in zip(numbers, tasks, results, regions):
             copy_feature_attributes(checked, estimators[k])
             estimators[k]._set_fitted(result, task.loss, classes)
+            if region is not None:
+                estimators[k]._store_region(*region)
             if result.state is not None:
                 estimators[k]._state_of = task.state_kind()
     for k, estimator in enumerate(estimators):
@@ -157,11 +160,11 @@ def _train_group(
     sample_weight: Array | None,
     held_out: tuple[Any, Any],
     on_progress: Callable[[Progress], None] | None,
-) -> tuple[LinearClassifier, Array, list[Task], list[Result]]:
+) -> tuple[LinearClassifier, Array, list[Task], list[Result], list[Proof | None]]:
     """Train estimators with the same feature map and validation rows without changing them.
 
-    Returns a copy of the first estimator with its feature attributes, the classes, the tasks and
-    the results.
+    Returns a copy of the first estimator with its feature attributes, the classes, the tasks, the
+    results and the regions of the optima.
     """
     checked = copy(estimators[0])
     X, y, sample_weight, held_out = checked._set_aside(X, y, sample_weight, held_out)
@@ -178,7 +181,11 @@ def _train_group(
         result if estimator._keeps_state else replace(result, state=None)
         for estimator, result in zip(estimators, results)
     ]
-    return checked, data.classes, tasks, results
+    regions = [
+        prove(task, data.select(np.array([k])), result) if estimator._stores_region() else None
+        for k, (estimator, task, result) in enumerate(zip(estimators, tasks, results))
+    ]
+    return checked, data.classes, tasks, results, regions
 
 
 def require_validation(tasks: Sequence[Task], validation: Dataset | None) -> None:
@@ -188,6 +195,13 @@ def require_validation(tasks: Sequence[Task], validation: Dataset | None) -> Non
             "patience needs a validation set, and none was given. "
             "Pass X_val and y_val to fit, or set patience=None.",
             parameter="patience",
+        )
+    asked = any(not np.isnan(task.stop.band).all() for task in tasks)
+    if validation is None and asked:
+        raise ParameterError(
+            "tol='predictions' needs validation rows, and none were given. Pass X_val and y_val "
+            "to fit, or set tol to a relative duality gap. Searches have no validation rows.",
+            parameter="tol",
         )
 
 

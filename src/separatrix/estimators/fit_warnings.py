@@ -28,7 +28,7 @@ def diagnose_convergence(
 
     `named` is True if the user chose the solver by name.
     """
-    if result.stop_reason in ("tol", "diverged"):
+    if result.stop_reason in ("tol", "predictions", "diverged"):
         return None
     gap = result.certificate.relative_gap
     if gap is not None and gap <= tol:  # proven by the final check, for any stop reason

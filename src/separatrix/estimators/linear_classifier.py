@@ -31,6 +31,7 @@ from separatrix.model import Model
 from separatrix.solver_state import State
 from separatrix.training import History, Result
 from separatrix.training.task import Task
+from separatrix.verdict.regions import Region
 
 ACCEPTED = ("csr", "csc")
 
@@ -66,6 +67,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def _feature_map_key(self) -> Hashable:
         """Return a key that models with the same feature map share; None means no feature map."""
         return None
+
+    def _stores_region(self) -> bool:
+        """Return whether a fit stores the region of the optimum."""
+        return False
+
+    def _store_region(self, region: Region | str, zero_weights: Array) -> None:
+        """Store the region of the optimum, and which weights (K, d) are certainly 0 there."""
 
     def _fit_feature_map(self, X: Any) -> Any:
         """Learn the feature map from X and return the features that the model is trained on."""
@@ -185,19 +193,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         known = self.__dict__.get("_known_scores")
         if known is not None and known[0] is X:  # computed together with those of other models
             return known[1]
-        X = to_host(X)
-        if not self._is_plain(X):
-            check_is_fitted(self)
-            require_numbers("X", X)
-            X = validate_data(
-                self,
-                X,
-                reset=False,
-                accept_sparse=ACCEPTED,
-                dtype="numeric",
-                ensure_all_finite=False,
-            )
-            X = as_numbers(X)
+        X = self._checked(to_host(X))
         model = self._model()
         # NaN and infinities in a dense X make the scores of their row NaN or infinite, unless all
         # weights are 0 and X is not read. Checking the scores is faster, because they are fewer.
@@ -208,6 +204,23 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if shows and first_not_finite(Z.reshape(len(Z), -1)) is not None:
             require_finite("X", X)
         return Z
+
+    def _checked(self, X: Any) -> Any:
+        """Return X as numbers after checks of its type and features, but not for NaN."""
+        if self._is_plain(X):
+            return X
+        check_is_fitted(self)
+        require_numbers("X", X)
+        X = validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse=ACCEPTED,
+            dtype="numeric",
+            ensure_all_finite=False,
+        )
+        X = as_numbers(X)
+        return X
 
     def _is_plain(self, X: Any) -> bool:
         """Return whether X is a plain array with the features seen in `fit`, which had no names."""
@@ -257,6 +270,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             diagnoses=self.diagnoses_,
             objective=self.objective(),
             history=self.history_,
+            detail=getattr(self, "stop_detail_", None),
         )
 
     def __sklearn_tags__(self) -> Any:

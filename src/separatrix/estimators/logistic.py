@@ -46,9 +46,12 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
         Solver. "auto" chooses one, and `solver_reason_` gives the reason. scikit-learn's names
         "newton-cg", "newton-cholesky", "sag" and "saga" are the same as "auto". "liblinear" is too,
         but the bias is penalised, and several classes are fitted one against the rest.
-    tol : float, default=1e-4
+    tol : float, "predictions" or {"predictions": band}, default=1e-4
         Stop as soon as the relative duality gap is at most `tol`. Without a penalty there is no
         gap: stop as soon as the gradient norm is at most `tol` times its value at zero weights.
+        "predictions" stops as soon as all predictions for `X_val` are certainly those of the
+        optimum, and {"predictions": 0.01} excepts rows whose two highest probabilities are
+        certainly within 0.01 of their mean.
     max_iter : int, default=1000
         Maximum number of iterations. A fit that needs more gives a `ConvergenceWarning`. 0 returns
         weights of 0.
@@ -67,6 +70,9 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
         A device trains with the solver "lbfgs".
     intercept_scaling : float, default=1.0
         Value of the constant feature whose weight is the bias if solver="liblinear".
+    certified : bool, default=False
+        Whether the fit stores a region that contains the optimum, for `certify`. It takes up to
+        five more passes over X.
     multi_class : str, default=None
         scikit-learn's name of `multiclass`; "multinomial" is "softmax".
     dual, verbose, n_jobs
@@ -100,6 +106,8 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
     separating_direction_ : tuple (coef, intercept) or None
         Direction along which the loss keeps falling, if there is no penalty and the classes are
         separable.
+    coef_radius_ : ndarray of shape (K, d)
+        With `certified`, the largest distance of each weight from that of the exact optimum.
     threshold_ : float
         Decision value above which `predict` returns the second of two classes.
 
@@ -133,6 +141,7 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
         multi_class: str | None = None,
         verbose: int = 0,
         n_jobs: int | None = None,
+        certified: bool = False,
     ) -> None:
         if is_number(penalty):  # the first parameter can be C
             penalty, C = "auto", penalty
@@ -153,6 +162,7 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
         self.multi_class = multi_class
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.certified = certified
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

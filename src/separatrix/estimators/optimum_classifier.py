@@ -13,10 +13,10 @@ from separatrix._sklearn_compat import with_callbacks
 from separatrix.data import Dataset
 from separatrix.device import check_device
 from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.estimators.certifying import CertifyingClassifier, find_band
 from separatrix.estimators.fit_callbacks import IterationHooks
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.fit_warnings import diagnose_convergence
-from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.scikit_learn_parameters import (
     LIBLINEAR,
     check_penalty,
@@ -47,8 +47,11 @@ from separatrix.training.solver_choice import SolverChoice, choose_device_solver
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import Diagnosis
 
+# Where no more predictions become certain, tol="predictions" ends at this relative gap.
+SMALLEST_GAP = 1e-10
 
-class OptimumClassifier(LinearClassifier):
+
+class OptimumClassifier(CertifyingClassifier):
     """A linear classifier whose fit stops when the relative duality gap is at most `tol`.
 
     A subclass implements `_loss_and_outputs`, which defines the loss.
@@ -58,7 +61,7 @@ class OptimumClassifier(LinearClassifier):
     l1_ratio: float | None
     penalty: str | None = "auto"
     solver: str
-    tol: float
+    tol: Any
     max_iter: int
     fit_intercept: bool
     class_weight: Any
@@ -69,7 +72,14 @@ class OptimumClassifier(LinearClassifier):
 
     @with_callbacks
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, on_epoch: OnEpoch | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        on_epoch: OnEpoch | None = None,
     ) -> Self:
         """Fit the classifier.
 
@@ -81,6 +91,8 @@ class OptimumClassifier(LinearClassifier):
             Class labels.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows. None means 1 for every row.
+        X_val, y_val : array-like of shape (m, d) and (m,), default=None
+            Validation rows, for the history and for `tol="predictions"`.
         on_epoch : callable, default=None
             Function to call after every iteration with a list that holds one `Epoch`. It can
             raise `Interrupted` to stop the fit and keep the model.
@@ -92,7 +104,7 @@ class OptimumClassifier(LinearClassifier):
         """
         watch = telling(on_epoch)
         if not getattr(self, "_skl_callbacks", ()):
-            return fit_many([self], X, y, sample_weight, on_progress=watch)[0]
+            return fit_many([self], X, y, sample_weight, X_val, y_val, on_progress=watch)[0]
         hooks = IterationHooks(self, X, y, sample_weight)
 
         def on_progress(progress: Progress) -> None:
@@ -100,7 +112,7 @@ class OptimumClassifier(LinearClassifier):
                 watch(progress)
             hooks.end_iteration()
 
-        fit_many([self], X, y, sample_weight, on_progress=on_progress)
+        fit_many([self], X, y, sample_weight, X_val, y_val, on_progress=on_progress)
         hooks.end_fit()
         return self
 
@@ -221,7 +233,8 @@ class OptimumClassifier(LinearClassifier):
 
     def _gap_goal(self) -> float:
         """Return the relative duality gap at which a fit stops."""
-        return float(self.tol)
+        band = find_band(self.tol)
+        return float(self.tol) if band is None else SMALLEST_GAP
 
     def _penalty(self) -> tuple[float, float]:
         """Return C and l1_ratio, which `penalty` can override."""
@@ -233,11 +246,13 @@ class OptimumClassifier(LinearClassifier):
         check_penalty(self.penalty, self.l1_ratio)
         warn_about_penalty(self.penalty, self.C, self.l1_ratio)
         require_choice("solver", self._solver_name(), ["auto", *OPTIMISERS])
-        require_number("tol", self.tol)
+        if find_band(self.tol) is None:
+            require_number("tol", self.tol)
         require_count("max_iter", self.max_iter, low=0)
         require_flag("fit_intercept", self.fit_intercept)
         require_flag("warm_start", self.warm_start)
         check_device(self.device)
+        require_flag("certified", self.certified)
 
     def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
         """Return the training task; `factors` (d,) are the penalty factors of the features."""
@@ -254,6 +269,7 @@ class OptimumClassifier(LinearClassifier):
             choice = SolverChoice(self.solver, f"{self.solver}: set by the solver parameter.")
             refuse_illegal(choice.name, loss, l1, l2, OPTIMISERS, in_one_block=data.in_one_block)
         kind, tol, epochs = OPTIMISERS[choice.name], self._gap_goal(), int(self.max_iter)
+        band = self._check_band(loss, l2)
         start = self._previous_weights(n_outputs, data) if self.warm_start else None
         present = np.flatnonzero(data.class_weight() > 0.0)
         if self._has_free_bias() and len(present) == 1:
@@ -265,7 +281,7 @@ class OptimumClassifier(LinearClassifier):
             loss=loss,
             n_outputs=n_outputs,
             solver=kind.for_task(self._seed(), tol=tol, single=single, patience=choice.patience),
-            stop=Stop(epochs=((epochs,),), tol=np.array([tol])),
+            stop=Stop(epochs=((epochs,),), tol=np.array([tol]), band=np.array([band])),
             l1=l1,
             l2=l2,
             bias=bool(self.fit_intercept),
@@ -306,7 +322,7 @@ class OptimumClassifier(LinearClassifier):
         if len(self.intercept_) == len(classes) and not (rounded or isinstance(loss, OneVsRest)):
             self._centre(result.certificate.kind == "gradient_norm")
         self.solver_, self.solver_reason_ = result.solver, result.why
-        self.threshold_ = 0.0
+        self.threshold_, self._region = 0.0, None
         self._note_direction()
         if self.separating_direction_ is not None:
             self.stop_reason_ = "separable"

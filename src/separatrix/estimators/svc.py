@@ -60,7 +60,8 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         Number of folds for calibrating probabilities by Platt scaling: a sigmoid is fitted to
         the decision values of held-out rows. With several classes there is one sigmoid per class
         against the rest, and the probabilities are divided by their sum.
-    l1_ratio, solver, tol, max_iter, fit_intercept, class_weight, warm_start, random_state
+    l1_ratio, solver, tol, max_iter, fit_intercept, class_weight, warm_start, random_state,
+    certified
         See LogisticRegression.
     device : str, default=None
         Device of PyTorch on which to train, such as "cuda"; None is the processor, without PyTorch.
@@ -108,6 +109,7 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         dual: bool | str = "auto",
         multi_class: str | None = None,
         verbose: int = 0,
+        certified: bool = False,
     ) -> None:
         if is_number(penalty):  # the first parameter can be C
             penalty, C = "auto", penalty
@@ -129,6 +131,7 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         self.dual = dual
         self.multi_class = multi_class
         self.verbose = verbose
+        self.certified = certified
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

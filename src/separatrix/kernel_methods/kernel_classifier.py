@@ -43,7 +43,8 @@ class KernelClassifier(OptimumClassifier):
     rank_tol : fraction of the trace of K that may be left out. The factorisation stops early when
         it is reached
     multiclass : "auto" (the multiclass form of the loss if it has one) or "ovr" (one-vs-rest)
-    solver, tol, max_iter, fit_intercept, class_weight, random_state : as in LogisticRegression
+    solver, tol, max_iter, fit_intercept, class_weight, random_state, certified : as in
+        LogisticRegression
 
     Attributes
     ----------
@@ -88,6 +89,7 @@ class KernelClassifier(OptimumClassifier):
         fit_intercept: bool = True,
         class_weight: Any = None,
         random_state: Any = None,
+        certified: bool = False,
     ) -> None:
         self.loss = loss
         self.kernel = kernel
@@ -104,6 +106,7 @@ class KernelClassifier(OptimumClassifier):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.random_state = random_state
+        self.certified = certified
 
     def objective(self) -> str:
         """Return the formula that was minimised, and the factor that replaces the features."""

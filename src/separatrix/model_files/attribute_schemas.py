@@ -11,6 +11,7 @@ from separatrix.estimators.calibration import Sigmoids
 from separatrix.kernel_methods.kernel import KERNELS, Kernel
 from separatrix.kernel_methods.low_rank import LowRankFactor
 from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
+from separatrix.model import Model
 from separatrix.packing.messages import MESSAGE
 from separatrix.packing.schemas import (
     COUNT,
@@ -33,6 +34,7 @@ from separatrix.training import History
 from separatrix.training.history import FIELDS
 from separatrix.training.schemas import STATE_OF_WEIGHTS, WEIGHT_TYPES
 from separatrix.verdict.diagnosis import Diagnosis
+from separatrix.verdict.regions import Ball, Region
 
 
 def _is_classes(value: Any) -> bool:
@@ -211,6 +213,52 @@ LOW_RANK_FACTOR = record(
     "have pivots within its rows, one row per pivot, and a triangle of that size without zeros on "
     "the diagonal",
 )
+
+_BALL = record(
+    lambda W, b, radius: Ball(Model(W, b), radius),
+    {"W": array("f", 3), "b": array("f", 2), "radius": array("f", 2)},
+    lambda ball: {"W": ball.centre.W, "b": ball.centre.b, "radius": ball.radius},
+)
+
+
+def _is_region(region: Region) -> bool:
+    (d, B, K), centre = region.ball.centre.W.shape, region.ball.centre
+    pairs, f = region.pairs, region.factors
+    return bool(
+        B == 1
+        and region.ball.radius.shape in ((1, K), (1, 1))
+        and centre.b.shape == region.low.shape == region.high.shape == (1, K)
+        and (pairs is None or pairs.shape in ((1, K, K), (1, K + 1, K + 1)))
+        and (f is None or (f.shape == (d, 1) and (f > 0.0).all()))
+        and region.origin.shape == (d,)
+        and region.bias_factor.shape == (1,)
+    )
+
+
+_REGION = record(
+    Region,
+    {
+        "ball": _BALL,
+        "low": array("f", 2),
+        "high": array("f", 2),
+        "pairs": optional(array("f", 3)),
+        "origin": array("f", 1, finite=True),
+        "factors": optional(array("f", 2, finite=True)),
+        "bias_factor": array("f", 1, finite=True),
+    },
+).such_that(_is_region, "have arrays of consistent shapes")
+
+
+def _pack_region(region: Any) -> Any:
+    return region if isinstance(region, str) else _REGION.pack(region)
+
+
+def _unpack_region(value: Any, where: str) -> Any:
+    return value if isinstance(value, str) else _REGION.unpack(value, where)
+
+
+# The region of the optimum, or a sentence that says why there is none.
+REGION = optional(Schema(_pack_region, _unpack_region))
 
 SIGMOIDS = optional(
     record(

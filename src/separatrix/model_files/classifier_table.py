@@ -20,6 +20,7 @@ from separatrix.model_files.attribute_schemas import (
     LOSS,
     LOW_RANK_FACTOR,
     NAMES,
+    REGION,
     SIGMOIDS,
     STATE,
     WEIGHTS,
@@ -31,6 +32,7 @@ from separatrix.model_selection.svc_cv import LinearSVCCV
 from separatrix.packing import Schema
 from separatrix.packing.schemas import COUNT, NUMBER, TEXT, array, integer, validated
 from separatrix.training.schemas import CERTIFICATE
+from separatrix.verdict.regions import Region
 
 # Number of slots in the state of a run, by solver and update rule.
 SLOTS = {
@@ -73,6 +75,8 @@ OPTIMUM_CLASSIFIER = LINEAR_CLASSIFIER | {
     "solver_": TEXT,
     "solver_reason_": TEXT,
     "threshold_": NUMBER,
+    "_region": REGION,
+    "_zero_weights": array("b", 2),
 }
 CROSS_VALIDATED_CLASSIFIER = OPTIMUM_CLASSIFIER | {
     "C_": NUMBER,
@@ -102,7 +106,9 @@ TABLE: dict[type[LinearClassifier], dict[str, Schema]] = {
     LinearSVCCV: CROSS_VALIDATED_CLASSIFIER | {"_sigmoids": SIGMOIDS},
 }
 # Attributes that some fits lack, and attributes that a mean of the weights of all folds lacks.
-OPTIONAL = frozenset({"feature_names_in_", "_state_of", "t_", "n_batches_", "n_passes_"})
+OPTIONAL = frozenset(
+    {"feature_names_in_", "_state_of", "t_", "n_batches_", "n_passes_", "_region", "_zero_weights"}
+)
 VERDICT = frozenset(
     [
         "history_",
@@ -128,6 +134,10 @@ def _check_classifier(model: LinearClassifier) -> None:
         "_loss": model._loss.n_outputs(n_classes) == n_outputs,
         "feature_names_in_": len(getattr(model, "feature_names_in_", range(d))) == d,
     }
+    region = getattr(model, "_region", None)
+    if isinstance(model, OptimumClassifier) and isinstance(region, Region):
+        claims["_zero_weights"] = model._zero_weights.shape == (n_outputs, width)
+        claims["_region"] = region.ball.centre.W.shape == (width, 1, n_outputs)
     if factor is not None:
         claims["factor_"] = factor.rows.shape[1] == d
     if getattr(model, "_sigmoids", None) is not None:

@@ -17,6 +17,7 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solver_state import State
 from separatrix.solvers.protocol import Solver
+from separatrix.training.certain_predictions import are_predictions_certain
 from separatrix.training.checkpoint import (
     FinishedModel,
     RunningModels,
@@ -187,6 +188,7 @@ class _Batch:
         self.gap_check = check_gaps(self.objective, self.state, self.running_models, self.stop.tol)
         tests = {
             "diverged": has_diverged(self.running_models, self.records["objective"]),
+            "predictions": self._have_certain_predictions(),
             "tol": self.gap_check.solved,
             self.solver.done_reason: self.state.done,
             "gradient_tol": self.records["gradient_norm"] <= self.stop.gradient_tol,
@@ -195,6 +197,13 @@ class _Batch:
             "time_limit": np.full(len(self.running), self.stop.is_late(self.seconds)),
         }
         self._stop(first_reasons(tests), sane)
+
+    def _have_certain_predictions(self) -> Array:
+        gaps = proven_gaps(self.state, self.running_models, self.stop.tol, self.gap_check)
+        model, held_out = self.state.model, self.validation
+        return are_predictions_certain(
+            self.objective, held_out, model, gaps, self.stop.band, self.epoch
+        )
 
     def _record(self) -> None:
         found, at = self.state.found, self.epoch - 1

@@ -31,8 +31,8 @@ class Result:
     history : the measurements of every epoch
     certificate : objective, lower bound and duality gap
     diagnoses : what is wrong, each with cause and remedy
-    stop_reason : "epochs", "tol", "gradient_tol", "step_tol", "patience", "time_limit", "diverged",
-        "interrupted", or a reason of the solver, such as "no mistakes"
+    stop_reason : "epochs", "tol", "predictions", "gradient_tol", "step_tol", "patience",
+        "time_limit", "diverged", "interrupted", or a reason of the solver, such as "no mistakes"
     best_epoch : the epoch whose weights were kept
     solver, why : the solver's name, and why it was chosen if the choice was automatic
     objective : the formula that was minimised, in words and numbers

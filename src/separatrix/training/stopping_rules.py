@@ -11,7 +11,7 @@ from separatrix.matrix import Array
 
 PATIENCE_RULES = ("best", "consecutive")
 MONITORS = ("loss", "accuracy")
-TOLERANCES = ("tol", "gradient_tol", "step_tol")
+TOLERANCES = ("tol", "gradient_tol", "step_tol", "band")
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Stop:
         when there is no gap, stop when the gradient norm has fallen to this fraction of its start
     gradient_tol : (B,), stop when the norm of the smallest subgradient is at most this
     step_tol : (B,), stop when no weight or bias changes by more than this in an epoch
+    band : (B,), stop when all predictions for the validation rows are certainly those of the
+        optimum, except where the two highest probabilities are within this band around their mean
     patience : (B,), number of validation measurements to wait
     patience_rule : "best" stops after `patience` measurements in a row without a new best (0 is the
         same as 1), "consecutive" after more than `patience` rises in a row
@@ -37,6 +39,7 @@ class Stop:
     tol: Array = field(default_factory=lambda: np.array([]))
     gradient_tol: Array = field(default_factory=lambda: np.array([]))
     step_tol: Array = field(default_factory=lambda: np.array([]))
+    band: Array = field(default_factory=lambda: np.array([]))
     patience: Array = field(default_factory=lambda: np.array([], int))
     patience_rule: str = "best"
     monitor: str = "loss"
@@ -57,6 +60,7 @@ class Stop:
             tol=self.tol[models],
             gradient_tol=self.gradient_tol[models],
             step_tol=self.step_tol[models],
+            band=self.band[models],
             patience=self.patience[models],
         )
 
@@ -82,5 +86,6 @@ class Stop:
             tol=np.concatenate([stop.tol for stop in stops]),
             gradient_tol=np.concatenate([stop.gradient_tol for stop in stops]),
             step_tol=np.concatenate([stop.step_tol for stop in stops]),
+            band=np.concatenate([stop.band for stop in stops]),
             patience=np.concatenate([stop.patience for stop in stops]),
         )

@@ -109,7 +109,7 @@ def train(
             own = {t: results[t] for t in models}
             results |= round_results(tasks, own, models, objective)
     if not interruption.asked:
-        results |= _hand_over(tasks, results, data, on_progress, whole)
+        results |= _hand_over(tasks, results, data, validation, on_progress, whole)
     return [results[t] for t in range(len(tasks))]
 
 
@@ -167,6 +167,7 @@ def _hand_over(
     tasks: Sequence[Task],
     results: Mapping[int, Result],
     data: Dataset,
+    validation: Dataset | None,
     on_progress: Callable[[Progress], None] | None,
     whole: bool,
 ) -> dict[int, Result]:
@@ -186,6 +187,7 @@ def _hand_over(
     found = train(
         list(later.values()),
         data.select(np.array(numbers)),
+        validation,
         on_progress=None if on_progress is None else forward,
         whole=whole,
     )

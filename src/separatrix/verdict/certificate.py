@@ -187,7 +187,7 @@ def _sums_over_blocks(
 ) -> tuple[Array, Array, list[Array]]:
     """Return the factor by which the duals shrink, the pull, and the sums of `costs_of_block`."""
     data, scale, found = objective.data, objective.scale(model.n_models), None
-    source, shrink = _duals_of(objective, model, duals, pull is None), np.ones(model.n_models)
+    source, shrink = duals_of(objective, model, duals, pull is None), np.ones(model.n_models)
     if pull is None:
         if source.known is not None:
             (V,) = data.sum_over_blocks(pull_of_block, source, scale)
@@ -215,8 +215,11 @@ def _sums_on_device(
     return shrink, objective.penalty.conjugate(shrunk(V, shrink)), sums
 
 
-def _duals_of(
-    objective: Objective, model: Model, duals: Sequence[Array] | None, balance: bool
+def duals_of(
+    objective: Objective,
+    model: Model,
+    duals: Sequence[Array] | None = None,
+    balance: bool = True,
 ) -> DualSource:
     """Return the duals: of the only block if it is in memory, otherwise how they are computed."""
     loss, data = objective.loss, objective.data

@@ -12,7 +12,7 @@ from separatrix.matrix import Array, column_moments
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.verdict.diagnosis import Diagnosis
-from separatrix.verdict.separability import Separation, measure_separation, separating_directions
+from separatrix.verdict.separability import Separation, measure_separations, separating_directions
 
 SCALE_RATIO = 1e3  # largest standard deviation of a feature over the smallest
 CONSTANT = 1e-12  # a standard deviation below this fraction of the mean is rounding
@@ -66,9 +66,11 @@ def check_separable(objective: Objective, models: Sequence[Model]) -> list[Diagn
     if len(free):
         theirs = Model.stack([models[m] for m in free.tolist()])
         found = separating_directions(objective.select(free), theirs)
-        for m, direction in zip(free.tolist(), found):
-            if direction is not None:
-                out[m] = _diagnose_separable(objective.select(np.array([m])), direction)
+        some = [k for k, direction in enumerate(found) if direction is not None]
+        directions = [direction for direction in found if direction is not None]
+        apart = measure_separations(objective, free[some], directions)
+        for m, direction, each in zip(free[some].tolist(), directions, apart):
+            out[m] = _diagnose_separable(objective, direction, each)
     return out
 
 
@@ -89,7 +91,7 @@ def check_zero_optimum(objective: Objective, m: int, n_models: int) -> Diagnosis
 @np.errstate(over="ignore", invalid="ignore")
 def _spreads(data: Dataset) -> Array:
     """Return the weighted standard deviation of every column over all blocks; 0 for constants."""
-    share, means, spreads = (np.stack(part) for part in zip(*data.map_blocks(_moments_of_columns)))
+    share, means, spreads = (np.stack(part) for part in zip(*data.of_model(_moments_of_columns)))
     share = share[:, None] / (share.sum() or 1.0)
     mean = (share * means).sum(axis=0)
     pooled = np.sqrt((share * (spreads**2 + (means - mean) ** 2)).sum(axis=0))
@@ -102,8 +104,7 @@ def _moments_of_columns(block: Block) -> tuple[Array, Array, Array]:
     return s.sum(), *column_moments(block.X, s)
 
 
-def _diagnose_separable(objective: Objective, direction: Model) -> Diagnosis:
-    apart = measure_separation(objective, direction)
+def _diagnose_separable(objective: Objective, direction: Model, apart: Separation) -> Diagnosis:
     if apart.complete:
         seen = (
             "The classes are linearly separable: without a penalty the loss keeps falling as the "

@@ -10,6 +10,7 @@ existence of maximum likelihood estimates in logistic regression models, Biometr
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,7 +21,7 @@ import scipy.sparse as sp
 from separatrix.data import Block
 from separatrix.losses import Loss, OneVsRest
 from separatrix.losses.cross_entropy import CrossEntropy
-from separatrix.matrix import Array, Matrix, bounds_by_group
+from separatrix.matrix import Array, Matrix, bounds_by_group, per_model
 from separatrix.model import Model
 from separatrix.objective import Objective
 
@@ -59,12 +60,13 @@ def separating_directions(objective: Objective, model: Model) -> list[Model | No
         return out
     own_rows = bool(objective.data.facts.own)
     searched, found = False, None
-    for m in free:
+    own = _own_directions(objective.select(free), model.select(free))
+    for m, direction in zip(free.tolist(), own):
+        out[m] = direction
+        if direction is not None or not objective.data.in_one_block:
+            continue
         one = np.array([m])
         alone = objective.select(one)
-        out[m] = _own_direction(alone, model.select(one))
-        if out[m] is not None:
-            continue
         if own_rows and has_optimum(alone, model.select(one)):
             continue
         if own_rows or not searched:
@@ -81,7 +83,7 @@ def has_optimum(objective: Objective, model: Model) -> bool:
     over the classes. Then sum m >= |m| >= r |D|, so a gradient below min(s_i p_ij) r / S rules
     out every separating D.
     """
-    if not objective.data.in_one_block or isinstance(objective.loss, OneVsRest):
+    if isinstance(objective.loss, OneVsRest):
         return False
     block = objective.data.only_block()
     P = objective.loss.probabilities(model.scores(block.X).astype(np.float64))
@@ -127,50 +129,70 @@ def measure_separation(objective: Objective, direction: Model) -> Separation:
     >>> measure_separation(objective, Model(np.ones((1, 1, 1)), np.zeros((1, 1))))
     Separation(falling=1, rows=3, complete=False, classes=[])
     """
+    return measure_separations(objective, np.zeros(1, int), [direction])[0]
+
+
+def measure_separations(
+    objective: Objective, models: Array, directions: Sequence[Model]
+) -> list[Separation]:
+    """Do the same for some models (numbers), each with its own direction, in two passes."""
+    if not directions:
+        return []
     loss, C = objective.loss, max(len(objective.data.classes), 2)
-    largest = max(objective.data.map_blocks(_largest_margin, loss, direction, C))
-    limit = ON_THE_PLANE * largest
-    falling, rows, whole, not_whole, not_strict = objective.data.sum_over_blocks(
-        _count_margins, loss, direction, C, limit
-    )
+    data = objective.data.select(models)
+    largest = np.max(data.map_blocks(_largest_margins, loss, directions, C), axis=0)
+    counts = data.sum_over_blocks(_count_margins, loss, directions, C, ON_THE_PLANE * largest)
     every = isinstance(loss, OneVsRest)
-    # With one-vs-rest every class has its own hyperplane, and every row lies on one side of it.
-    apart = [k for k in range(C) if (every or not not_whole[k]) and not not_strict[k]]
-    return Separation(int(falling), int(rows), bool(whole == rows), apart)
+    out = []
+    for falling, rows, whole, not_whole, not_strict in zip(*counts):
+        # With one-vs-rest every class has its own hyperplane: every row lies on one side of it.
+        apart = [k for k in range(C) if (every or not not_whole[k]) and not not_strict[k]]
+        out.append(Separation(int(falling), int(rows), bool(whole == rows), apart))
+    return out
 
 
-def _largest_margin(block: Block, loss: Loss, direction: Model, n_classes: int) -> float:
-    _, ahead, _ = _margins(block, loss, direction, n_classes)
-    return float(np.abs(ahead).max(initial=0.0))
+def _largest_margins(
+    block: Block, loss: Loss, directions: Sequence[Model], n_classes: int
+) -> Array:
+    found = (_margins(block, m, loss, way, n_classes) for m, way in enumerate(directions))
+    return np.array([np.abs(ahead).max(initial=0.0) for _, ahead, _ in found])
 
 
 def _count_margins(
-    block: Block, loss: Loss, direction: Model, n_classes: int, limit: float
+    block: Block, loss: Loss, directions: Sequence[Model], n_classes: int, limits: Array
 ) -> tuple[Array, ...]:
-    """Count the rows whose loss falls, all rows, and those strictly ahead of every other class.
+    """Count, for every model, the rows whose loss falls, all rows, and those strictly ahead of
+    every other class.
 
-    Also count, for every class (C,), its rows that are not ahead of all others, and the margins
+    Also count, for every class (B, C), its rows that are not ahead of all others, and the margins
     over it that are not strict.
     """
-    y, ahead, other = _margins(block, loss, direction, n_classes)
-    strict = ahead > limit
-    whole = (strict | ~other).all(axis=1)
-    return (
-        np.array((strict & other).any(axis=1).sum()),
-        np.array(len(y)),
-        np.array(whole.sum()),
-        np.bincount(y[~whole], minlength=n_classes),
-        (other & ~strict).sum(axis=0),
-    )
+    counts = []
+    for m, (way, limit) in enumerate(zip(directions, limits)):
+        y, ahead, other = _margins(block, m, loss, way, n_classes)
+        strict = ahead > limit
+        whole = (strict | ~other).all(axis=1)
+        counts.append(
+            (
+                (strict & other).any(axis=1).sum(),
+                len(y),
+                whole.sum(),
+                np.bincount(y[~whole], minlength=n_classes),
+                (other & ~strict).sum(axis=0),
+            )
+        )
+    return tuple(np.array(each) for each in zip(*counts))
 
 
 def _margins(
-    block: Block, loss: Loss, direction: Model, n_classes: int
+    block: Block, m: int, loss: Loss, direction: Model, n_classes: int
 ) -> tuple[Array, Array, Array]:
-    """Return classes (n,) and margins (n, C) of the rows with weight, and which margins count."""
-    n = len(block.y)
-    counts = block.weights.reshape(n, -1)[:, 0] > 0.0
-    y = block.y.reshape(n, -1)[counts, 0].astype(int)
+    """Return the classes (n,) of the rows with weight for model m, their margins (n, C), and which
+    margins count.
+    """
+    y, s = (per_model(a)[:, min(m, per_model(a).shape[1] - 1)] for a in (block.y, block.weights))
+    counts = s > 0.0
+    y = y[counts].astype(int)
     Z = direction.scores(block.X)[counts, 0].astype(np.float64)
     if Z.shape[1] < n_classes:  # the first class has the score 0
         Z = np.column_stack([np.zeros(len(Z)), Z])
@@ -180,24 +202,36 @@ def _margins(
     return y, Z[own][:, None] - Z, ~own
 
 
-def _own_direction(objective: Objective, model: Model) -> Model | None:
-    """Return the model itself as a direction, if it puts every row with weight on its side."""
+def _own_directions(objective: Objective, model: Model) -> list[Model | None]:
+    """Return each model itself as a direction, if it puts every row with weight on its side."""
+    out: list[Model | None] = [None] * model.n_models
+    some = np.arange(model.n_models)
     # With one-vs-rest one separating hyperplane is enough: not all rows need be predicted right.
     if not isinstance(objective.loss, OneVsRest):
         _, accuracy = objective.loss_and_accuracy(model)
-        if not accuracy[0] > NEARLY_ALL:
-            return None
+        some = np.flatnonzero(accuracy > NEARLY_ALL)
+    if not len(some):
+        return out
+    part, model = objective.select(some), model.select(some)
     if not objective.bias:  # a fixed bias does not grow with the weights
         model = Model(model.W, np.zeros_like(model.b))
-    parts = objective.data.map_blocks(_strict, objective.loss, model)
-    planes = np.logical_and.reduce(parts)
-    return Model(model.W * planes, model.b * planes).astype(np.float64) if planes.any() else None
+    strict = np.logical_and.reduce(part.data.map_blocks(_strict, objective.loss, model))
+    for k, (m, planes) in enumerate(zip(some.tolist(), strict)):
+        if planes.any():
+            own = model.select(np.array([k]))
+            out[m] = Model(own.W * planes, own.b * planes).astype(np.float64)
+    return out
 
 
 def _strict(block: Block, loss: Loss, model: Model) -> Array:
-    """Return whether all rows with weight score their own class highest, per output of a model."""
+    """Return whether all rows with weight score their own class highest, for every model (B, 1).
+
+    With one-vs-rest, for every output of a model (B, K).
+    """
     y, Z = block.y, model.scores(block.X).astype(np.float64)
+    planes = 1
     if isinstance(loss, OneVsRest):
+        planes = model.n_outputs
         y, Z = loss.split(y, Z)
         loss = loss.base
     P = loss.probabilities(Z)
@@ -205,14 +239,13 @@ def _strict(block: Block, loss: Loss, model: Model) -> Array:
     true = np.broadcast_to(y if y.ndim == 2 else y[:, None], P.shape[:2]).astype(int)[:, :, None]
     own = np.take_along_axis(P, true, axis=2)[:, :, 0]
     np.put_along_axis(P, true, -1.0, axis=2)
-    counts = np.broadcast_to(block.weights.reshape(len(y), -1)[:, :1] > 0.0, own.shape)
-    return np.asarray(((own > P.max(axis=2)) | ~counts).all(axis=0))
+    counts = np.broadcast_to(per_model(block.weights) > 0.0, (len(y), model.n_models))
+    fine = (own > P.max(axis=2)) | ~np.repeat(counts, planes, axis=1)
+    return np.asarray(fine.all(axis=0).reshape(model.n_models, planes))
 
 
 def _find_direction(objective: Objective, n_outputs: int) -> Model | None:
     """Find a direction for the one model of this objective from its rows."""
-    if not objective.data.in_one_block:
-        return None
     block = objective.data.only_block()
     n = len(block.y)
     counts = block.weights.reshape(n, -1)[:, 0] > 0.0

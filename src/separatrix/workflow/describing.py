@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Source
@@ -45,8 +46,14 @@ def describe_model(bundle: Bundle, top: int = 10) -> dict[str, Any]:
         "verdict": verdict_facts(model),
         "metrics": metrics,
         "weights": _weights(
-            model.classes_.tolist(), coef, model.intercept_, feature_names(bundle), top
+            model.classes_.tolist(),
+            coef,
+            model.intercept_,
+            feature_names(bundle),
+            top,
+            _radius(model),
         ),
+        "certain_weights": _certain_weights(model),
     }
 
 
@@ -63,7 +70,12 @@ def feature_names(bundle: Bundle) -> list[str]:
 
 
 def _weights(
-    classes: list[Any], coef: Array, bias: Array, names: list[str], top: int
+    classes: list[Any],
+    coef: Array,
+    bias: Array,
+    names: list[str],
+    top: int,
+    radius: Array | None,
 ) -> list[dict[str, Any]]:
     # With two classes or a reference class, the first class has no score.
     speaks_for = classes[len(classes) - len(coef) :]
@@ -74,16 +86,42 @@ def _weights(
             "against": against,
             "bias": float(bias[k]),
             "not_zero": int(np.count_nonzero(w)),
-            "towards": _largest(w, names, top),
-            "away": [entry | {"weight": -entry["weight"]} for entry in _largest(-w, names, top)],
+            "towards": _largest(w, names, top, None if radius is None else radius[k]),
+            "away": [
+                entry | {"weight": -entry["weight"]}
+                for entry in _largest(-w, names, top, None if radius is None else radius[k])
+            ],
         }
         for k, w in enumerate(np.asarray(coef, np.float64))
     ]
 
 
-def _largest(w: Array, names: list[str], top: int) -> list[dict[str, Any]]:
+def _largest(w: Array, names: list[str], top: int, radius: Array | None) -> list[dict[str, Any]]:
     order = np.argsort(-w, kind="stable")[:top]
-    return [{"feature": names[j], "weight": float(w[j])} for j in order if w[j] > 0]
+    return [
+        {"feature": names[j], "weight": float(w[j])}
+        | ({} if radius is None else {"radius": float(radius[j])})
+        for j in order
+        if w[j] > 0
+    ]
+
+
+def _radius(model: Any) -> Array | None:
+    """Return how far each weight (K, d) is from the optimum at most, or None if it is not known."""
+    if not isinstance(model, OptimumClassifier) or not model.has_region:
+        return None
+    radius = model.coef_radius_
+    return radius if np.isfinite(radius).all() else None
+
+
+def _certain_weights(model: Any) -> dict[str, int] | None:
+    """Return how many weights are proven to be 0, and not 0, if the penalty has an L1 part."""
+    if not isinstance(model, OptimumClassifier) or model.__dict__.get("_region") is None:
+        return None
+    zero, other = int(model.zero_weights_.sum()), int(model.nonzero_weights_.sum())
+    if model._penalty()[1] == 0.0:
+        return None
+    return {"zero": zero, "not_zero": other, "open": int(model.zero_weights_.size) - zero - other}
 
 
 def describe_source(source: Source) -> dict[str, Any]:

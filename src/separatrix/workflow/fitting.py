@@ -9,6 +9,7 @@ from typing import Any
 
 from separatrix.estimators import fit_many
 from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.features.preparation import Preparation
 from separatrix.features.settings import Settings
 from separatrix.model_files.bundle import Bundle
@@ -84,6 +85,8 @@ def fit_prepared(
             held_out = {"X_val": prepared.X["validation"], "y_val": prepared.y["validation"]}
     else:
         estimator = build_estimator(family, options)
+        if isinstance(estimator, OptimumClassifier):
+            estimator.certified = True
     began = time.perf_counter()
     with collect_convergence_warnings():  # the verdict has the same diagnoses
         fit_many([estimator], X, y, weights, on_progress=on_progress, **held_out)

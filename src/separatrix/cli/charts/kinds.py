@@ -30,6 +30,7 @@ KINDS = {
         of_models.roc,
         of_models.precision_recall,
         of_models.calibration,
+        of_models.certified,
     ),
     "Studies: chart KIND STUDY --out FILE": (
         of_studies.curves,
@@ -38,6 +39,7 @@ KINDS = {
     ),
     "Lessons: chart KIND --out FILE": (
         lessons.losses,
+        lessons.optimum_balls,
         lessons.graph,
         lessons.gradient_check,
         lessons.curvature,

@@ -23,6 +23,18 @@ def losses(output: Output, picture: SizedPictureOptions, common: CommonOptions) 
 
 
 @command
+def optimum_balls(output: Output, picture: PictureOptions, common: CommonOptions) -> None:
+    """Circles that contain the optimum, each from one gradient.
+
+    [b]separatrix chart optimum-balls --out balls.png[/b]
+    """
+    from separatrix.charts.models.certified import example_balls
+
+    picture.check()
+    picture.write(output, example_balls())
+
+
+@command
 def graph(
     output: Output,
     expression: Expression,

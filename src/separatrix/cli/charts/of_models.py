@@ -233,3 +233,25 @@ def _row_told(bundle: Any, rows: Any, row: int) -> str:
     from separatrix.text import one_line
 
     return f"{model_words(bundle.estimator)}, row {row:,} of {one_line(rows.name)}."
+
+
+@command
+def certified(
+    output: Output,
+    given: ModelAndRows,
+    picture: SizedPictureOptions,
+    common: CommonOptions,
+) -> None:
+    """Intervals of the scores at the exact optimum, of the rows closest to the boundary.
+
+    [b]separatrix chart certified breast-cancer --out certified.png[/b]
+    [b]separatrix chart certified mail.sx new.tsv --out certified.png[/b]
+    """
+    from separatrix import charts
+    from separatrix.text import one_line
+    from separatrix.workflow.predicting import certify
+
+    picture.check(*given.arguments)
+    bundle, rows = given.read(output, common)
+    found = certify(bundle, rows)
+    picture.write(output, charts.certified(found), f"Rows of {one_line(rows.name)}.")

@@ -13,6 +13,13 @@ from separatrix.cli.output import Output
 from separatrix.cli.reading import read_for_model
 from separatrix.cli.writing import check_out
 
+# Names of columns with a number for every class.
+PROBABILITIES = {
+    "probabilities": "P({})",
+    "probability_low": "lowest P({})",
+    "probability_high": "highest P({})",
+}
+
 
 @command
 def predict(
@@ -25,6 +32,15 @@ def predict(
         bool,
         typer.Option(
             "--proba", help="Add the probability of every class.", rich_help_panel="Output"
+        ),
+    ] = False,
+    certified: Annotated[
+        bool,
+        typer.Option(
+            "--certified",
+            help="Add whether each class is certainly that of the exact optimum, and bounds on "
+            "the probabilities there.",
+            rich_help_panel="Output",
         ),
     ] = False,
     out: Annotated[
@@ -40,6 +56,7 @@ def predict(
 
     [b]separatrix predict income.sx people.csv[/b]
     [b]separatrix predict mail.sx new.tsv --proba --out answers.csv[/b]
+    [b]separatrix predict income.sx people.csv --certified[/b]
     [b]separatrix predict income.sx - < people.csv[/b]
 
     The rows are read and prepared in the same way as the training rows. With --out, the accuracy
@@ -53,7 +70,8 @@ def predict(
     bundle = open_model(model)
     rows = read_for_model(output, bundle, source, **reading.options())
     with output.spinner("Predicting"):
-        facts = predict_rows(bundle, rows, proba=proba) | {"out": None if out is None else str(out)}
+        facts = predict_rows(bundle, rows, proba=proba, certified=certified)
+        facts["out"] = None if out is None else str(out)
     if output.for_people:
         from separatrix.cli import tables
 
@@ -61,6 +79,8 @@ def predict(
             of_metrics = weight_notes(rows)
             notes = [note for note in facts["notes"] if note not in of_metrics]
             output.remark(tables.notes(notes))
+            if certified:
+                output.remark(facts["certified"])
         else:
             output.say(tables.notes(facts["notes"]))
     if out is not None:
@@ -79,14 +99,18 @@ def _csv(facts: dict[str, Any]) -> str:
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    with_probabilities = "probabilities" in facts
-    classes = [f"P({tables.class_name(c)})" for c in facts["classes"]] if with_probabilities else []
-    ids = facts.get("ids")
-    writer.writerow([*([ids["column"]] if ids else []), "prediction", *classes])
-    for k, label in enumerate(facts["predictions"]):
-        probabilities = facts["probabilities"][k] if with_probabilities else []
-        first = [ids["values"][k]] if ids else []
-        writer.writerow([*first, tables.class_name(label), *probabilities])
+    columns: list[tuple[str, list[Any]]] = []
+    if "ids" in facts:
+        columns.append((facts["ids"]["column"], facts["ids"]["values"]))
+    columns.append(("prediction", [tables.class_name(label) for label in facts["predictions"]]))
+    if "certain" in facts:
+        columns.append(("certain", ["yes" if sure else "no" for sure in facts["certain"]]))
+    for key, name in PROBABILITIES.items():
+        for k, c in enumerate(facts["classes"] if key in facts else []):
+            values = [row[k] for row in facts[key]]
+            columns.append((name.format(tables.class_name(c)), values))
+    writer.writerow([name for name, _ in columns])
+    writer.writerows(zip(*(values for _, values in columns)))
     return text.getvalue()
 
 
@@ -101,4 +125,6 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     if "metrics" in facts:
         accuracy = tables.share(facts["metrics"]["accuracy"])
         output.say(f"The rows have labels: the accuracy is {accuracy}.")
+    if "certified" in facts:
+        output.say(facts["certified"])
     output.say(f"Wrote {tables.counted(facts['rows'], 'prediction')} to {facts['out']}.")

@@ -53,6 +53,12 @@ def _report(output: Output, facts: dict[str, Any], path: str) -> None:
         output.say(tables.parts_table(facts["metrics"]))
     for score in facts["weights"]:
         _report_score(output, score, facts["features"])
+    certain = facts["certain_weights"]
+    if certain is not None:
+        output.say(
+            f"At the exact optimum {certain['zero']:,} weights are certainly zero and "
+            f"{certain['not_zero']:,} certainly not; {certain['open']:,} are open."
+        )
 
 
 def _report_score(output: Output, score: dict[str, Any], n_features: int) -> None:
@@ -78,6 +84,10 @@ def _report_score(output: Output, score: dict[str, Any], n_features: int) -> Non
 
 
 def _cells(entries: list[dict[str, Any]], k: int) -> list[str]:
+    from separatrix.text import certain_digits
+
     if k >= len(entries):
         return ["", ""]
-    return [entries[k]["feature"], f"{entries[k]['weight']:.4g}"]
+    weight, radius = entries[k]["weight"], entries[k].get("radius")
+    shown = f"{weight:.4g}" if radius is None else certain_digits(weight, radius)
+    return [entries[k]["feature"], shown]
