@@ -68,6 +68,20 @@ class Model:
         """Return a copy of all the models."""
         return Model(self.W.copy(), self.b.copy())
 
+    def on_host(self) -> Model:
+        """Return the models as numpy arrays: a copy of models that are on a device."""
+        return self
+
+    def assign(self, other: Model) -> None:
+        """Overwrite all the models by those of `other`."""
+        np.copyto(self.W, other.W)
+        np.copyto(self.b, other.b)
+
+    def largest_change(self, before: Model) -> Array:
+        """Return the largest change (B,) of a weight or bias of each model."""
+        change = np.abs(self.W - before.W).max(axis=(0, 2), initial=0.0)
+        return np.maximum(change, np.abs(self.b - before.b).max(axis=1))
+
     def astype(self, dtype: np.dtype | type) -> Model:
         """Return the models in another number type."""
         return Model(self.W.astype(dtype, order="C"), self.b.astype(dtype, order="C"))

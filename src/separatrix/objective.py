@@ -57,6 +57,10 @@ class Evaluation:
                 mine[models] = theirs
         return out
 
+    def on_host(self) -> Evaluation:
+        """Return the evaluation as numpy arrays: a copy of gradients that are on a device."""
+        return self
+
     def select(self, models: Array) -> Evaluation:
         """Return the evaluation of some of the models."""
         return Evaluation(
@@ -120,6 +124,10 @@ class Objective:
         """Return the second derivative of the penalty on the bias (B,): 0 if it has none."""
         what = "The l2 and bias_factor of the penalty"
         return _of_each(what, self.penalty.bias_curvature, n_models) * self.bias
+
+    def place(self, model: Model) -> Model:
+        """Return the model where the passes run: a copy on a device, or the model itself."""
+        return model
 
     def factors(self, model: Model) -> Array | None:
         """Return the penalty's factors for the kernels: (d,), or one per column of W."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from separatrix.matrix import Array, pick_models
@@ -34,6 +35,14 @@ class State:
     duals: tuple[Array, ...] = ()
     memory: dict[str, Array] = field(default_factory=dict)
     pull: Array | None = None
+
+    def moved(self, move: Callable[..., Model]) -> State:
+        """Return the state with other copies of its models, on the host or on a device."""
+        return replace(self, model=move(self.model), slots=tuple(map(move, self.slots)))
+
+    def on_host(self) -> State:
+        """Return the state as numpy arrays: a copy of models that are on a device."""
+        return replace(self.moved(lambda model: model.on_host()), found=self.found.on_host())
 
     def select(self, models: Array) -> State:
         """Return the state of some of the models."""

@@ -220,7 +220,8 @@ CHOICES = {
 
 
 def test_every_parameter_is_tested_here():
-    assert set(G().get_params()) == {*NUMBERS, *CHOICES, "random_state", "class_weight", "eta0"}
+    elsewhere = {"random_state", "class_weight", "eta0", "device", "precision"}
+    assert set(G().get_params()) == {*NUMBERS, *CHOICES, *elsewhere}
 
 
 @pytest.mark.parametrize(

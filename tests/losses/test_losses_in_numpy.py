@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -34,27 +36,26 @@ class RoundedHinge(ClassDifferences):
     def curvature_of(self, n_outputs: int) -> float:
         return n_outputs / self.width
 
-    def _terms(self, Z: Array, own: Array) -> Array:
-        return np.where(own, -np.inf, self.margin + (Z - at_true(Z, own)))
+    def _terms(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        return xp.where(own, -math.inf, self.margin + (Z - at_true(Z, own, xp)))
 
-    def _value(self, Z: Array, own: Array) -> Array:
-        a = self._flows(Z, own)
-        terms = np.where(own, 0.0, self._terms(Z, own))
+    def _value(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        a = self._flows(Z, own, xp)
+        terms = xp.where(own, 0.0, self._terms(Z, own, xp))
         return (a * terms - 0.5 * self.width * a**2).sum(axis=2)
 
-    def _flows(self, Z: Array, own: Array) -> Array:
-        return np.clip(self._terms(Z, own) / self.width, 0.0, 1.0)
+    def _flows(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        return xp.clip(self._terms(Z, own, xp) / self.width, 0.0, 1.0)
 
-    def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
-        a = self._flows(Z, own)
-        return fill_true_class(
-            np.where((a > 0.0) & (a < 1.0), (V - at_true(V, own)) / self.width, 0.0), own
-        )
+    def _hessian_times(self, Z: Array, own: Array, V: Array, xp: ModuleType) -> Array:
+        a = self._flows(Z, own, xp)
+        slope = (V - at_true(V, own, xp)) / self.width
+        return fill_true_class(xp.where((a > 0.0) & (a < 1.0), slope, 0.0), own, xp)
 
-    def _extent(self, flows: Array) -> Array:
-        return flows.max(axis=2)
+    def _extent(self, flows: Array, xp: ModuleType) -> Array:
+        return xp.amax(flows, axis=2)
 
-    def _conjugate(self, flows: Array) -> Array:
+    def _conjugate(self, flows: Array, xp: ModuleType) -> Array:
         return (0.5 * self.width * flows**2 - self.margin * flows).sum(axis=2)
 
 

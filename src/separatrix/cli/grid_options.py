@@ -93,6 +93,16 @@ class GridOptions:
         ),
     ] = None
 
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Device of PyTorch to train on, such as 'cuda' (default: the processor, without "
+            "PyTorch).",
+            rich_help_panel=_GRID,
+        ),
+    ] = None
+
     def grid(self) -> dict[str, Any]:
         """Return the given values by parameter."""
         given = {name: getattr(self, name) for name in GRID_OPTIONS}
@@ -122,6 +132,12 @@ class GridOptions:
             made = build_estimator(self._family(n_classes), ModelOptions())
         known = made.get_params(deep=False)
         has = {name: self._parameter(name) in known for name in (*GRID_OPTIONS, "init")}
+        if self.device is not None:
+            if "device" not in known:
+                raise UsageError(
+                    f"--device cannot be used with --model {self.model}. Leave one of them out."
+                )
+            made.set_params(device=self.device)
         if odd := next((name for name in has if getattr(self, name) and not has[name]), None):
             raise UsageError(
                 f"The model '{self.model}' has no option {_flag(odd)}. It has "

@@ -233,6 +233,16 @@ class TrainingOptions:
         ),
     ] = None
 
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Device of PyTorch to train on, such as 'cuda' (default: the processor, without "
+            "PyTorch).",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None
+
     def options(self, seed: int, **penalty: Any) -> ModelOptions:
         """Return the options as `ModelOptions`."""
         return ModelOptions(
@@ -243,6 +253,7 @@ class TrainingOptions:
             balanced=self.balanced or None,
             probability=self.probability,
             solver=self.solver,
+            device=self.device,
             seed=seed,
             **penalty,
         )

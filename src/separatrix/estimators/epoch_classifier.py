@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from separatrix.data import Dataset
+from separatrix.device import to_host
 from separatrix.errors import ParameterError
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
@@ -117,6 +118,7 @@ class EpochClassifier(LinearClassifier):
         self : object
             The classifier.
         """
+        X, y, sample_weight = (to_host(a) for a in (X, y, sample_weight))
         known = self._known_classes(classes)
         fitted = hasattr(self, "classes_")
         before, best = (self.history_, self.best_epoch_) if fitted else (None, 0)

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.data import Dataset
+from separatrix.device import to_host
 from separatrix.errors import ParameterError
 from separatrix.estimators.certified_predictions import Proof, prove
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
@@ -41,6 +42,7 @@ def fit_many(
     y_val: Any = None,
     *,
     on_progress: Callable[[Progress], None] | None = None,
+    device: str | None = None,
 ) -> list[Estimator]:
     """Fit several estimators to the same data in shared passes.
 
@@ -63,6 +65,9 @@ def fit_many(
     on_progress : callable, default=None
         Function to call with a `Progress` after every epoch of every batch. `Progress.members`
         holds the positions of the batch's estimators in the list.
+    device : str, default=None
+        Device of PyTorch on which to train all estimators, such as "cuda". None leaves the choice
+        to the `device` parameter of each estimator.
 
     Returns
     -------
@@ -82,6 +87,7 @@ def fit_many(
     estimators = _require_estimators(estimators)
     if not estimators:
         return []
+    X, y, sample_weight, X_val, y_val = (to_host(a) for a in (X, y, sample_weight, X_val, y_val))
     weights = None if sample_weight is None else np.asarray(sample_weight)
     own_weights = weights is not None and weights.ndim == 2
     groups: dict[Hashable, list[int]] = {}
@@ -93,7 +99,7 @@ def fit_many(
     # Change estimators only after all are trained: a failed fit then leaves all of them unchanged.
     trained = [
         _train_group(
-            [estimators[k] for k in numbers],
+            [_on_device(estimators[k], device) for k in numbers],
             X,
             y,
             weights[:, numbers] if weights is not None and own_weights else weights,
@@ -114,6 +120,21 @@ def fit_many(
         own = weights[:, k] if weights is not None and own_weights else weights
         finish_fit(estimator, X, y, own)
     return estimators
+
+
+def _on_device(estimator: Estimator, device: str | None) -> Estimator:
+    """Return the estimator, or a copy of it that trains on a device."""
+    if device is None:
+        return estimator
+    if "device" not in estimator.get_params(deep=False):
+        raise ParameterError(
+            f"device={device!r} cannot be used with {type(estimator).__name__}. Estimators with a "
+            "device: GradientDescentClassifier, LinearSVC, LogisticRegression.",
+            parameter="device",
+        )
+    out = copy(estimator)
+    out.device = device
+    return out
 
 
 def _require_estimators(estimators: Any) -> list[Any]:

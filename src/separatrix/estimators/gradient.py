@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.data import Dataset
+from separatrix.device import check_device
 from separatrix.errors import ParameterError
 from separatrix.estimators.epoch_classifier import EpochClassifier
 from separatrix.estimators.scikit_learn_parameters import own_value
@@ -99,6 +100,12 @@ class GradientDescentClassifier(EpochClassifier):
         sums of the sample weights of the classes.
     warm_start : bool, default=False
         Whether the next fit starts from the weights of the previous one.
+    device : str, default=None
+        Device of PyTorch on which to train, such as "cuda"; None is the processor, without PyTorch.
+        A device trains with all rules but "lazy_adam".
+    precision : {"tf32", "float32", "float64"}, default=None
+        Type of the weights and of the products on a device. "tf32" is float32 whose products round
+        their factors to 10 bits, which is several times as fast on a GPU. None is the type of X.
     max_iter, eta0 : default=None
         scikit-learn's names of `epochs` and `learning_rate`.
 
@@ -180,6 +187,8 @@ class GradientDescentClassifier(EpochClassifier):
         validate_every: int = 1,
         class_weight: Any = None,
         warm_start: bool = False,
+        device: str | None = None,
+        precision: str | None = None,
         max_iter: int | None = None,
         eta0: float | None = None,
     ) -> None:
@@ -210,6 +219,8 @@ class GradientDescentClassifier(EpochClassifier):
         self.validate_every = validate_every
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.device = device
+        self.precision = precision
         self.max_iter = max_iter
         self.eta0 = eta0
 
@@ -252,6 +263,7 @@ class GradientDescentClassifier(EpochClassifier):
         require_number("step_tol", self.step_tol, optional=True)
         require_flag("warm_start", self.warm_start)
         self._check_stop_parameters()
+        check_device(self.device, self.precision)
 
     def _make_task(self, data: Dataset) -> Task:
         self._check_parameters()
@@ -276,6 +288,8 @@ class GradientDescentClassifier(EpochClassifier):
             l2=float(self.l2),
             bias=bool(self.fit_intercept),
             start=self._start(n_outputs, data, seed),
+            device=self.device,
+            precision=self.precision,
         )
 
 

@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.data import Dataset
+from separatrix.device import to_host
 from separatrix.display import fit_card
 from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.estimators.validation import (
@@ -192,7 +193,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         known = self.__dict__.get("_known_scores")
         if known is not None and known[0] is X:  # computed together with those of other models
             return known[1]
-        X = self._checked(X)
+        X = self._checked(to_host(X))
         model = self._model()
         # NaN and infinities in a dense X make the scores of their row NaN or infinite, unless all
         # weights are 0 and X is not read. Checking the scores is faster, because they are fewer.

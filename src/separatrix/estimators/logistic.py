@@ -65,6 +65,9 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
     random_state : int, RandomState or None, default=None
         Random seed for solvers that visit the rows in random order. None means 0, so that fits
         are repeatable.
+    device : str, default=None
+        Device of PyTorch on which to train, such as "cuda"; None is the processor, without PyTorch.
+        A device trains with the solver "lbfgs".
     intercept_scaling : float, default=1.0
         Value of the constant feature whose weight is the bias if solver="liblinear".
     certified : bool, default=False
@@ -132,6 +135,7 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
+        device: str | None = None,
         dual: bool = False,
         intercept_scaling: float = 1.0,
         multi_class: str | None = None,
@@ -151,6 +155,7 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.random_state = random_state
+        self.device = device
         self.penalty = penalty
         self.dual = dual
         self.intercept_scaling = intercept_scaling

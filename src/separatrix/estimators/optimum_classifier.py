@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix._sklearn_compat import with_callbacks
 from separatrix.data import Dataset
+from separatrix.device import check_device
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.certifying import CertifyingClassifier, find_band
 from separatrix.estimators.fit_callbacks import IterationHooks
@@ -42,7 +43,7 @@ from separatrix.training import OnEpoch, Progress, Result, Stop
 from separatrix.training.callbacks import telling
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.rewriting import constant_model
-from separatrix.training.solver_choice import SolverChoice, choose_solver
+from separatrix.training.solver_choice import SolverChoice, choose_device_solver, choose_solver
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import Diagnosis
 
@@ -66,6 +67,7 @@ class OptimumClassifier(CertifyingClassifier):
     class_weight: Any
     warm_start: bool
     random_state: Any
+    device: str | None = None
     _warned_kinds = frozenset({"diverged", "not_converged", "separable"})
 
     @with_callbacks
@@ -249,6 +251,7 @@ class OptimumClassifier(CertifyingClassifier):
         require_count("max_iter", self.max_iter, low=0)
         require_flag("fit_intercept", self.fit_intercept)
         require_flag("warm_start", self.warm_start)
+        check_device(self.device)
         require_flag("certified", self.certified)
 
     def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
@@ -258,7 +261,9 @@ class OptimumClassifier(CertifyingClassifier):
         l1, l2 = self._strengths(data)
         if self._has_free_bias():
             data = data.without_constants()
-        if self._solver_name() == "auto":
+        if self.device is not None:
+            choice = choose_device_solver(self.device, self._solver_name(), loss, l1, l2)
+        elif self._solver_name() == "auto":
             choice = choose_solver(loss, n_outputs, l1, l2, data, factors)
         else:
             choice = SolverChoice(self.solver, f"{self.solver}: set by the solver parameter.")
@@ -287,6 +292,7 @@ class OptimumClassifier(CertifyingClassifier):
             start=start,
             why=choice.why,
             fallback=choice.fallback,
+            device=self.device,
         )
 
     def _seed(self) -> int:

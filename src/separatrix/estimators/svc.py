@@ -63,6 +63,9 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
     l1_ratio, solver, tol, max_iter, fit_intercept, class_weight, warm_start, random_state,
     certified
         See LogisticRegression.
+    device : str, default=None
+        Device of PyTorch on which to train, such as "cuda"; None is the processor, without PyTorch.
+        A device trains with the solver "lbfgs", which needs the squared hinge.
     dual : bool or "auto", default="auto"
         True or False refuses the combinations of `loss` and `penalty` that LIBLINEAR does not have.
     multi_class : str, default=None
@@ -102,6 +105,7 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         class_weight: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
+        device: str | None = None,
         dual: bool | str = "auto",
         multi_class: str | None = None,
         verbose: int = 0,
@@ -122,6 +126,7 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.random_state = random_state
+        self.device = device
         self.penalty = penalty
         self.dual = dual
         self.multi_class = multi_class

@@ -33,7 +33,7 @@ _RESUMED = (
     "--header --no-header --delimiter --split --group --time --weight --id --type --size "
     "--grey --colour --one-based --zero-based --features --validation --test --missing-values "
     "--standardise --as-is --missing --words --ngrams --min-documents --most-words --hashes "
-    "--word-list"
+    "--word-list --device"
 )
 RESUMED = frozenset(_RESUMED.split())
 

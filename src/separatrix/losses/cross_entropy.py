@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
-from scipy.special import xlogy
 
 import separatrix._core as _core
 from separatrix.losses.balance import tilts
 from separatrix.losses.differences import ClassDifferences
-from separatrix.losses.shapes import at_true, class_probabilities, fill_true_class, quiet, softmax
+from separatrix.losses.shapes import at_true, class_probabilities, fill_true_class, softmax
 from separatrix.matrix import Array, per_model, pick_models
 
 # Number of classes from which duals are tilted, largest number of tilts, and the imbalance, as a
@@ -57,23 +57,29 @@ class CrossEntropy(ClassDifferences):
             return parts[0]
         return np.concatenate([u for u, _ in parts], axis=1), np.concatenate([a for _, a in parts])
 
-    def _value(self, Z: Array, own: Array) -> Array:
-        _, rest = softmax(Z)
-        return np.log1p(rest) + (Z.max(axis=2) - at_true(Z, own)[:, :, 0])
+    def _value(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        top, true, rest, _ = _exponentials(Z, own, xp)
+        # log1p keeps the digits of a loss far below 1.
+        far = xp.log(rest + xp.exp(true - top)) + (top - true)
+        return xp.where(true == top, xp.log1p(rest), far)[:, :, 0]
 
-    def _flows(self, Z: Array, own: Array) -> Array:
-        return softmax(Z)[0]
+    def _gradient(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        top, true, rest, E = _exponentials(Z, own, xp)
+        return xp.where(own, -rest, E) / (rest + xp.exp(true - top))
 
-    def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
-        P, _ = softmax(Z)
+    def _flows(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        return softmax(Z, xp)[0]
+
+    def _hessian_times(self, Z: Array, own: Array, V: Array, xp: ModuleType) -> Array:
+        P, _ = softmax(Z, xp)
         return P * (V - (P * V).sum(axis=2, keepdims=True))
 
-    def _extent(self, flows: Array) -> Array:
+    def _extent(self, flows: Array, xp: ModuleType) -> Array:
         return flows.sum(axis=2)
 
-    def _conjugate(self, flows: Array) -> Array:
-        rest = np.maximum(1.0 - flows.sum(axis=2), 0.0)
-        return xlogy(flows, flows).sum(axis=2) + xlogy(rest, rest)
+    def _conjugate(self, flows: Array, xp: ModuleType) -> Array:
+        rest = xp.clip(1.0 - flows.sum(axis=2), 0.0, None)
+        return _entropy(flows, xp).sum(axis=2) + _entropy(rest, xp)
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class SigmoidSquared(ClassDifferences):
         r = (15.0 - math.sqrt(33.0)) / 24.0
         return r * r * (1.0 - r) * (2.0 - 3.0 * r)
 
-    def conjugate(self, y: Array, U: Array) -> Array:
+    def conjugate(self, y: Array, U: Array, *, xp: ModuleType = np) -> Array:
         raise ValueError(
             f"Loss '{self.name}' has no conjugate and no duality gap, because it is not convex. "
             "Judge its fits by the gradient norm, or use 'logistic'."
@@ -106,21 +112,21 @@ class SigmoidSquared(ClassDifferences):
     def probabilities(self, Z: Array) -> Array | None:
         return class_probabilities(Z, self._is_lifted(Z))
 
-    def _value(self, Z: Array, own: Array) -> Array:
-        miss = np.where(own, 0, softmax(Z)[0])
-        return 0.5 * np.square(miss).sum(axis=2)
+    def _value(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        miss = xp.where(own, 0.0, softmax(Z, xp)[0])
+        return 0.5 * xp.square(miss).sum(axis=2)
 
-    def _flows(self, Z: Array, own: Array) -> Array:
-        miss = softmax(Z)[0]
-        return miss**2 * at_true(miss, own)
+    def _flows(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        miss = softmax(Z, xp)[0]
+        return miss**2 * at_true(miss, own, xp)
 
-    def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
-        miss = softmax(Z)[0]
-        second = miss**2 * at_true(miss, own) * (2.0 - 3.0 * miss)
-        return fill_true_class(second * (V - at_true(V, own)), own)
+    def _hessian_times(self, Z: Array, own: Array, V: Array, xp: ModuleType) -> Array:
+        miss = softmax(Z, xp)[0]
+        second = miss**2 * at_true(miss, own, xp) * (2.0 - 3.0 * miss)
+        return fill_true_class(second * (V - at_true(V, own, xp)), own, xp)
 
 
-@quiet
+@np.errstate(all="ignore")
 def _tilt(y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
     """Return more balanced duals and their flows, of one model: y (n,), s (n,), U (n, 1, C)."""
     off = imbalance(A)[0]
@@ -136,7 +142,22 @@ def _tilt(y: Array, s: Array, U: Array, A: Array) -> tuple[Array, Array]:
     return U, A
 
 
-@quiet
+def _exponentials(Z: Array, own: Array, xp: ModuleType) -> tuple[Array, Array, Array, Array]:
+    """Return the highest score and that of the true class, and the exponentials E of Z - highest.
+
+    Each is (n, B, 1). Before E (n, B, C) comes its sum over the wrong classes.
+    """
+    top, true = xp.amax(Z, axis=2)[:, :, None], at_true(Z, own, xp)
+    E = xp.exp(Z - top)
+    return top, true, xp.where(own, 0.0, E).sum(axis=2, keepdims=True), E
+
+
+def _entropy(p: Array, xp: ModuleType) -> Array:
+    """Return p log p, which is 0 at 0."""
+    return p * xp.log(xp.where(p > 0.0, p, 1.0))
+
+
+@np.errstate(all="ignore")
 def tilt(y: Array, U: Array, x: Array) -> Array:
     """Return the duals U (n, B, C) of a softmax whose scores are shifted by x (B, C).
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
@@ -31,8 +33,8 @@ class ClassDifferences:
     of the flows.
 
     A subclass without a kernel defines `_value`, `_flows`, `_hessian_times` (if it is smooth),
-    `_extent`, `_conjugate` and `curvature_of`. One with a `native_code` leaves `_extent` and
-    `_conjugate` to the kernels.
+    `_extent`, `_conjugate` and `curvature_of`. They are pure functions of arrays of the namespace
+    `xp`, numpy or torch. With a `native_code`, kernels replace them where they are faster.
     """
 
     name: str
@@ -66,26 +68,26 @@ class ClassDifferences:
         return count_outputs(self.name, self.outputs, n_classes)
 
     @quiet
-    def value(self, y: Array, Z: Array) -> Array:
-        scores = self._lift(Z)
-        return self._value(scores, true_class(y, scores))
+    def value(self, y: Array, Z: Array, *, xp: ModuleType = np) -> Array:
+        scores = self._lift(Z, xp)
+        return self._value(scores, true_class(y, scores, xp), xp)
 
     @quiet
-    def gradient(self, y: Array, Z: Array) -> Array:
-        scores = self._lift(Z)
-        own = true_class(y, scores)
-        return self._drop(fill_true_class(self._flows(scores, own), own), Z)
+    def gradient(self, y: Array, Z: Array, *, xp: ModuleType = np) -> Array:
+        scores = self._lift(Z, xp)
+        own = true_class(y, scores, xp)
+        return self._drop(self._gradient(scores, own, xp), Z)
 
     @quiet
-    def hessian_times(self, y: Array, Z: Array, V: Array) -> Array:
-        scores = self._lift(Z)
-        return self._drop(self._hessian_times(scores, true_class(y, scores), self._lift(V)), Z)
+    def hessian_times(self, y: Array, Z: Array, V: Array, *, xp: ModuleType = np) -> Array:
+        scores, own = self._lift(Z, xp), true_class(y, self._lift(Z, xp), xp)
+        return self._drop(self._hessian_times(scores, own, self._lift(V, xp), xp), Z)
 
     @quiet
-    def conjugate(self, y: Array, U: Array) -> Array:
-        tolerance = DOMAIN_TOLERANCE * float(np.finfo(U.dtype).eps)
-        if not self.compiled:
-            return self._conjugate_in_numpy(y, U, tolerance)
+    def conjugate(self, y: Array, U: Array, *, xp: ModuleType = np) -> Array:
+        tolerance = DOMAIN_TOLERANCE * float(xp.finfo(U.dtype).eps)
+        if not self.compiled or xp is not np:
+            return self._conjugate_by_formula(y, U, tolerance, xp)
         cost = np.empty(U.shape[:2])
         _core.conjugate_values(
             self.native_code,
@@ -98,18 +100,20 @@ class ClassDifferences:
         )
         return cost.astype(U.dtype, copy=False)
 
-    def _conjugate_in_numpy(self, y: Array, U: Array, tolerance: float) -> Array:
-        """Return the conjugate of a loss without a kernel; rounding may exceed the domain."""
-        lifted = prepend(-U.sum(axis=2, keepdims=True), U) if self._is_lifted(U) else U
-        own = true_class(y, lifted)
-        wrong = np.where(own, 0.0, lifted)
-        flows = np.maximum(wrong, 0.0)
-        allowed = tolerance * np.maximum(np.abs(lifted).max(axis=2), 1.0)
-        extent = self._extent(flows)
-        inside = np.abs(lifted.sum(axis=2)) <= allowed
-        inside &= (wrong.min(axis=2) >= -allowed) & (extent <= 1.0 + allowed)
-        cost = self._conjugate(flows / np.maximum(extent, 1.0)[:, :, None])
-        return np.where(inside, cost, np.inf).astype(U.dtype, copy=False)
+    def _conjugate_by_formula(
+        self, y: Array, U: Array, tolerance: float, xp: ModuleType = np
+    ) -> Array:
+        """Return the conjugate without a kernel; rounding may exceed the domain."""
+        lifted = prepend(-U.sum(axis=2, keepdims=True), U, xp) if self._is_lifted(U) else U
+        own = true_class(y, lifted, xp)
+        wrong = xp.where(own, 0.0, lifted)
+        flows = xp.clip(wrong, 0.0, None)
+        allowed = tolerance * xp.clip(xp.amax(xp.abs(lifted), axis=2), 1.0, None)
+        extent = self._extent(flows, xp)
+        balanced = xp.abs(lifted.sum(axis=2)) <= allowed
+        inside = balanced & (xp.amin(wrong, axis=2) >= -allowed) & (extent <= 1.0 + allowed)
+        cost = self._conjugate(flows / xp.clip(extent, 1.0, None)[:, :, None], xp)
+        return xp.where(inside, cost, math.inf)
 
     def balance(self, y: Array, U: Array, s: Array) -> Array:
         weights, duals = (np.ascontiguousarray(a, np.float64) for a in (s, U))
@@ -161,29 +165,33 @@ class ClassDifferences:
     def probabilities(self, Z: Array) -> Array | None:
         return None
 
-    def predict(self, Z: Array) -> Array:
-        return predict_class(Z if Z.shape[2] == 1 else self._lift(Z))
+    def predict(self, Z: Array, *, xp: ModuleType = np) -> Array:
+        return predict_class(Z if Z.shape[2] == 1 else self._lift(Z, xp), xp)
 
     def _is_lifted(self, Z: Array) -> bool:
         return Z.shape[2] == 1 or self.outputs == "all but the first"
 
-    def _lift(self, Z: Array) -> Array:
-        return prepend(np.zeros_like(Z[:, :, :1]), Z) if self._is_lifted(Z) else Z
+    def _lift(self, Z: Array, xp: ModuleType = np) -> Array:
+        return prepend(xp.zeros_like(Z[:, :, :1]), Z, xp) if self._is_lifted(Z) else Z
 
     def _drop(self, lifted: Array, like: Array) -> Array:
         return lifted[:, :, 1:] if self._is_lifted(like) else lifted
 
-    def _value(self, Z: Array, own: Array) -> Array:
+    def _value(self, Z: Array, own: Array, xp: ModuleType) -> Array:
         raise NotImplementedError
 
-    def _flows(self, Z: Array, own: Array) -> Array:
+    def _gradient(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        """Return the flows, and minus their sum at the true class."""
+        return fill_true_class(self._flows(Z, own, xp), own, xp)
+
+    def _flows(self, Z: Array, own: Array, xp: ModuleType) -> Array:
         """Return the gradient on the wrong classes; the entry of the true class is ignored."""
         raise NotImplementedError
 
-    def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
+    def _hessian_times(self, Z: Array, own: Array, V: Array, xp: ModuleType) -> Array:
         raise NotImplementedError
 
-    def _extent(self, flows: Array) -> Array:
+    def _extent(self, flows: Array, xp: ModuleType) -> Array:
         """Return a size (n, B) of flows (n, B, C) that must be at most 1 for them to be allowed.
 
         The largest flow if each has its own bound, their sum if they share one, 0 if there is none.
@@ -191,7 +199,7 @@ class ClassDifferences:
         """
         raise NotImplementedError
 
-    def _conjugate(self, flows: Array) -> Array:
+    def _conjugate(self, flows: Array, xp: ModuleType) -> Array:
         """Return the conjugate (n, B) of flows (n, B, C) in the domain, 0 at the true class."""
         raise NotImplementedError
 

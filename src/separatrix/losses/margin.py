@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
@@ -35,39 +37,42 @@ class Margin(ClassDifferences):
     def curvature_of(self, n_outputs: int) -> float | None:
         return 2.0 * n_outputs if self.smooth else None
 
-    def predict(self, Z: Array) -> Array:
+    def predict(self, Z: Array, *, xp: ModuleType = np) -> Array:
         """Without a margin a tie is class 1, because the perceptron rule sees no mistake there."""
         if self.margin == 0.0 and Z.shape[2] == 1:
-            return (Z[:, :, 0] >= 0).astype(np.int32)
-        return super().predict(Z)
+            above = Z[:, :, 0] >= 0
+            return above.astype(np.int32) if xp is np else above * 1
+        return super().predict(Z, xp=xp)
 
-    def _terms(self, Z: Array, own: Array) -> Array:
+    def _terms(self, Z: Array, own: Array, xp: ModuleType) -> Array:
         """Return margin + z_j - z_y, and -inf at the true class, which has no term."""
-        return np.where(own, -np.inf, self.margin + (Z - at_true(Z, own))).astype(
-            Z.dtype, copy=False
-        )
+        return xp.where(own, -math.inf, self.margin + (Z - at_true(Z, own, xp)))
 
-    def _value(self, Z: Array, own: Array) -> Array:
-        return (np.maximum(self._terms(Z, own), 0.0) ** self.power).sum(axis=2)
+    def _value(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        return (xp.clip(self._terms(Z, own, xp), 0.0, None) ** self.power).sum(axis=2)
 
-    def _flows(self, Z: Array, own: Array) -> Array:
-        terms = self._terms(Z, own)
-        return 2.0 * np.maximum(terms, 0.0) if self.smooth else (terms >= 0.0).astype(Z.dtype)
+    def _flows(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        terms = self._terms(Z, own, xp)
+        if self.smooth:
+            return 2.0 * xp.clip(terms, 0.0, None)
+        return xp.where(terms >= 0.0, xp.ones_like(Z[:1]), 0.0)
 
-    def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
+    def _hessian_times(self, Z: Array, own: Array, V: Array, xp: ModuleType) -> Array:
         if not self.smooth:
             raise ValueError(
                 f"Loss '{self.name}' has no second derivative, because it is not smooth. Use "
                 "'squared_hinge', which is smooth."
             )
         return fill_true_class(
-            np.where(self._terms(Z, own) >= 0.0, 2.0 * (V - at_true(V, own)), 0.0), own
+            xp.where(self._terms(Z, own, xp) >= 0.0, 2.0 * (V - at_true(V, own, xp)), 0.0),
+            own,
+            xp,
         )
 
-    def _extent(self, flows: Array) -> Array:
-        return np.zeros(flows.shape[:2]) if self.smooth else flows.max(axis=2)
+    def _extent(self, flows: Array, xp: ModuleType) -> Array:
+        return 0.0 * flows.sum(axis=2) if self.smooth else xp.amax(flows, axis=2)
 
-    def _conjugate(self, flows: Array) -> Array:
+    def _conjugate(self, flows: Array, xp: ModuleType) -> Array:
         cost = -self.margin * flows
         return (cost + 0.25 * flows**2 if self.smooth else cost).sum(axis=2)
 
@@ -85,15 +90,15 @@ class CrammerSinger(Margin):
     vector machines, JMLR 2001.
     """
 
-    def _value(self, Z: Array, own: Array) -> Array:
-        return np.maximum(self._terms(Z, own).max(axis=2), 0.0)
+    def _value(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        return xp.clip(xp.amax(self._terms(Z, own, xp), axis=2), 0.0, None)
 
-    def _flows(self, Z: Array, own: Array) -> Array:
-        terms = self._terms(Z, own)
+    def _flows(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        terms = self._terms(Z, own, xp)
         # By the scores, not the terms, which may have been rounded to the same number.
-        worst = np.where(own, -np.inf, Z).argmax(axis=2)[:, :, None]
-        first = np.arange(Z.shape[2]) == worst
-        return (first & (terms >= 0.0)).astype(Z.dtype)
+        worst = xp.where(own, -math.inf, Z).argmax(axis=2)[:, :, None]
+        first = xp.arange(Z.shape[2], device=Z.device) == worst
+        return xp.where(first & (terms >= 0.0), xp.ones_like(Z[:1]), 0.0)
 
-    def _extent(self, flows: Array) -> Array:
+    def _extent(self, flows: Array, xp: ModuleType) -> Array:
         return flows.sum(axis=2)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
 from separatrix.losses.differences import ClassDifferences
-from separatrix.losses.shapes import at_true, fill_true_class, quiet
+from separatrix.losses.shapes import at_true, fill_true_class
 from separatrix.matrix import Array
 
 LARGEST_FLOW = 4.0
@@ -33,31 +35,30 @@ class ModifiedHuber(ClassDifferences):
     def curvature_of(self, n_outputs: int) -> float | None:
         return 2.0
 
-    @quiet
+    @np.errstate(all="ignore")
     def probabilities(self, Z: Array) -> Array | None:
         P = (np.clip(Z, -1.0, 1.0) + 1.0) / 2.0
         return np.concatenate([1.0 - P, P], axis=2)
 
-    def _terms(self, Z: Array, own: Array) -> Array:
+    def _terms(self, Z: Array, own: Array, xp: ModuleType) -> Array:
         """Return 1 + z_j - z_y, and -inf at the true class, which has no term."""
-        terms = np.where(own, -np.inf, self.margin + (Z - at_true(Z, own)))
-        return terms.astype(Z.dtype, copy=False)
+        return xp.where(own, -math.inf, self.margin + (Z - at_true(Z, own, xp)))
 
-    def _value(self, Z: Array, own: Array) -> Array:
-        a = self._flows(Z, own)
-        terms = np.where(own, 0.0, self._terms(Z, own))
+    def _value(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        a = self._flows(Z, own, xp)
+        terms = xp.where(own, 0.0, self._terms(Z, own, xp))
         return (a * (terms - 0.25 * a)).sum(axis=2)
 
-    def _flows(self, Z: Array, own: Array) -> Array:
-        return np.clip(2.0 * self._terms(Z, own), 0.0, LARGEST_FLOW)
+    def _flows(self, Z: Array, own: Array, xp: ModuleType) -> Array:
+        return xp.clip(2.0 * self._terms(Z, own, xp), 0.0, LARGEST_FLOW)
 
-    def _hessian_times(self, Z: Array, own: Array, V: Array) -> Array:
-        terms = self._terms(Z, own)
+    def _hessian_times(self, Z: Array, own: Array, V: Array, xp: ModuleType) -> Array:
+        terms = self._terms(Z, own, xp)
         curved = (terms >= 0.0) & (2.0 * terms <= LARGEST_FLOW)
-        return fill_true_class(np.where(curved, 2.0 * (V - at_true(V, own)), 0.0), own)
+        return fill_true_class(xp.where(curved, 2.0 * (V - at_true(V, own, xp)), 0.0), own, xp)
 
-    def _extent(self, flows: Array) -> Array:
-        return flows.max(axis=2) / LARGEST_FLOW
+    def _extent(self, flows: Array, xp: ModuleType) -> Array:
+        return xp.amax(flows, axis=2) / LARGEST_FLOW
 
-    def _conjugate(self, flows: Array) -> Array:
+    def _conjugate(self, flows: Array, xp: ModuleType) -> Array:
         return (0.25 * flows**2 - flows).sum(axis=2)

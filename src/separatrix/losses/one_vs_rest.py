@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
@@ -67,24 +69,31 @@ class OneVsRest:
     def coupling(self, n_outputs: int) -> str:
         return "none"
 
-    def split(self, y: Array, Z: Array) -> tuple[Array, Array]:
+    def split(self, y: Array, Z: Array, xp: ModuleType = np) -> tuple[Array, Array]:
         """Return binary labels (n, B K) and scores (n, B K, 1) of B K binary models."""
         n, B, K = Z.shape
-        own = np.broadcast_to(true_class(y, Z), Z.shape)
-        return own.reshape(n, B * K).astype(np.int32), Z.reshape(n, B * K, 1)
+        own = xp.broadcast_to(true_class(y, Z, xp), Z.shape).reshape(n, B * K)
+        return own.astype(np.int32) if xp is np else own * 1, Z.reshape(n, B * K, 1)
 
-    def value(self, y: Array, Z: Array) -> Array:
-        return self.base.value(*self.split(y, Z)).reshape(Z.shape).sum(axis=2)
+    def value(self, y: Array, Z: Array, *, xp: ModuleType = np) -> Array:
+        return self._alone(self.base.value, y, Z, xp=xp).sum(axis=2)
 
-    def gradient(self, y: Array, Z: Array) -> Array:
-        return self.base.gradient(*self.split(y, Z)).reshape(Z.shape)
+    def gradient(self, y: Array, Z: Array, *, xp: ModuleType = np) -> Array:
+        return self._alone(self.base.gradient, y, Z, xp=xp)
 
-    def hessian_times(self, y: Array, Z: Array, V: Array) -> Array:
-        n, B, K = Z.shape
-        return self.base.hessian_times(*self.split(y, Z), V.reshape(n, B * K, 1)).reshape(Z.shape)
+    def hessian_times(self, y: Array, Z: Array, V: Array, *, xp: ModuleType = np) -> Array:
+        return self._alone(self.base.hessian_times, y, Z, V.reshape(len(V), -1, 1), xp=xp)
 
-    def conjugate(self, y: Array, U: Array) -> Array:
-        return self.base.conjugate(*self.split(y, U)).reshape(U.shape).sum(axis=2)
+    def conjugate(self, y: Array, U: Array, *, xp: ModuleType = np) -> Array:
+        return self._alone(self.base.conjugate, y, U, xp=xp).sum(axis=2)
+
+    def _alone(
+        self, formula: Callable[..., Array], y: Array, Z: Array, *more: Array, xp: ModuleType
+    ) -> Array:
+        """Return a formula of the binary loss for every output, (n, B, K)."""
+        # A loss of one's own may know numpy only.
+        namespace = {} if xp is np else {"xp": xp}
+        return formula(*self.split(y, Z, xp), *more, **namespace).reshape(Z.shape)
 
     def balance(self, y: Array, U: Array, s: Array) -> Array:
         binary, duals = self.split(y, U)
@@ -110,8 +119,8 @@ class OneVsRest:
         total = P.sum(axis=2, keepdims=True)
         return np.where(total > 0.0, P / np.where(total > 0.0, total, 1.0), 1.0 / K)
 
-    def predict(self, Z: Array) -> Array:
-        return predict_class(Z)
+    def predict(self, Z: Array, *, xp: ModuleType = np) -> Array:
+        return predict_class(Z, xp)
 
 
 def _of_outputs(s: Array, U: Array) -> Array:

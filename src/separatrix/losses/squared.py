@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
@@ -38,20 +39,20 @@ class Squared:
         return "none"
 
     @quiet
-    def value(self, y: Array, Z: Array) -> Array:
-        return (0.5 * (Z - targets(y, Z)) ** 2).sum(axis=2)
+    def value(self, y: Array, Z: Array, *, xp: ModuleType = np) -> Array:
+        return (0.5 * (Z - targets(y, Z, xp)) ** 2).sum(axis=2)
 
-    def gradient(self, y: Array, Z: Array) -> Array:
-        return Z - targets(y, Z)
+    def gradient(self, y: Array, Z: Array, *, xp: ModuleType = np) -> Array:
+        return Z - targets(y, Z, xp)
 
-    def hessian_times(self, y: Array, Z: Array, V: Array) -> Array:
-        return V.copy()
-
-    @quiet
-    def conjugate(self, y: Array, U: Array) -> Array:
-        return (U * (targets(y, U) + 0.5 * U)).sum(axis=2)
+    def hessian_times(self, y: Array, Z: Array, V: Array, *, xp: ModuleType = np) -> Array:
+        return 1.0 * V
 
     @quiet
+    def conjugate(self, y: Array, U: Array, *, xp: ModuleType = np) -> Array:
+        return (U * (targets(y, U, xp) + 0.5 * U)).sum(axis=2)
+
+    @np.errstate(all="ignore")
     def balance(self, y: Array, U: Array, s: Array) -> Array:
         return self.apply_balance(y, U, self.balancing(*self.flows(y, U, s)))
 
@@ -72,5 +73,5 @@ class Squared:
     def probabilities(self, Z: Array) -> Array | None:
         return None
 
-    def predict(self, Z: Array) -> Array:
-        return predict_class(Z)
+    def predict(self, Z: Array, *, xp: ModuleType = np) -> Array:
+        return predict_class(Z, xp)

@@ -27,6 +27,8 @@ import numpy as np
 
 import separatrix._core as _core
 from separatrix.data import Block
+from separatrix.device import DeviceObjective, DeviceRule
+from separatrix.device.rules import require_device_rule
 from separatrix.errors import ParameterError
 from separatrix.loss_sums import loss_and_gradient
 from separatrix.losses import Loss
@@ -122,7 +124,8 @@ class Gradient(Solver):
                 "(batch_size=None) or another solver, or set bias_factor to 0.",
                 parameter="batch_size",
             )
-        model = model.copy()
+        if isinstance(objective, DeviceObjective):
+            require_device_rule(self.rule, self._averages())
         slots: tuple[Model, ...] = ()
         if self.rule == "nesterov":
             slots = (_scaled_copy(objective, model),)
@@ -132,6 +135,8 @@ class Gradient(Solver):
             slots = (_zeros_like(model), _zeros_like(model))
         if self._averages():
             slots = (*slots, model.copy())  # the weights that the steps change
+        model = objective.place(model.copy())
+        slots = tuple(objective.place(slot) for slot in slots)
         memory = {}
         if self.divides or (self.plateau_epochs >= 0).any():
             memory = {
@@ -148,7 +153,9 @@ class Gradient(Solver):
         batch = n if self.batch_size is None else min(self.batch_size, n)
         settings = self._settings(objective, state, batch)
         steps = state.steps
-        if batch == n and (not averages or not objective.data.in_one_block):
+        if isinstance(objective, DeviceObjective):
+            steps = self._step_on_device(objective, state, settings)
+        elif batch == n and (not averages or not objective.data.in_one_block):
             found = objective.evaluate(state.slots[-1]) if averages else state.found
             rules = self._rules(state.model, state.slots, settings)
             rules.step(found.GW, found.gb, steps + 1, self._moving(objective))
@@ -161,6 +168,9 @@ class Gradient(Solver):
         found = objective.evaluate(state.model)
         state = replace(state, found=found, epoch=state.epoch + 1, steps=steps)
         return self._note_plateau(state) if state.memory else state
+
+    def place(self, objective: Objective, model: Model) -> Model:
+        return objective.place(model)
 
     def select(self, models: Array) -> Self:
         return self._with_parameters(lambda name: getattr(self, name)[models])
@@ -238,18 +248,37 @@ class Gradient(Solver):
     def _settings(self, objective: Objective, state: State, batch: int) -> Settings:
         B, epoch = state.model.n_models, state.epoch + 1
         l1, l2 = objective.strengths(B)
+        on_device = isinstance(objective, DeviceObjective)
         return Settings(
             loss=objective.loss,
             bias=objective.bias,
             l1=l1,
             l2=l2,
-            factors=objective.factors(state.model),
+            factors=None if on_device else objective.factors(state.model),
             scale=objective.scale(B),
             rate=np.ascontiguousarray(self.rate(epoch) / state.memory.get("divisor", 1.0)),
             epoch=epoch,
             batch=batch,
             n_samples=objective.data.n_samples,
         )
+
+    def _step_on_device(self, objective: DeviceObjective, state: State, at: Settings) -> int:
+        """Take the steps of one epoch on a device; return the number of steps so far."""
+        rule = DeviceRule(self, objective, state.model, state.slots, at.rate)
+        steps = state.steps
+        if at.batch == at.n_samples:
+            rule.step(state.found.GW, state.found.gb, steps + 1)
+            return steps + 1
+        for number, block in enumerate(objective.rows.blocks(objective.data)):
+            n = len(block.y)
+            order = (
+                np.arange(n) if self.seed is None else epoch_order(self.seed, at.epoch, number, n)
+            )
+            for first in range(0, n, at.batch):
+                rows = order[first : first + at.batch]
+                steps += 1
+                rule.step_on_rows(block, rows, at.scale * (at.n_samples / len(rows)), steps)
+        return steps
 
     def _rules(self, model: Model, slots: tuple[Model, ...], at: Settings) -> _Rules:
         mean = None

@@ -59,6 +59,10 @@ class Solver(ABC):
     def step(self, objective: Objective, state: State) -> State:
         """Return the state after one more epoch of every model."""
 
+    def place(self, objective: Objective, model: Model) -> Model:
+        """Return a model of a state where the steps keep it: here on the host, on no device."""
+        return model
+
     def lower_rates(self, state: State, waited: Array) -> Array:
         """Lower the rates of models that have waited (B,) in vain; return which continue so."""
         return np.zeros(len(waited), bool)

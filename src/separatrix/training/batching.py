@@ -45,7 +45,7 @@ def batch_start(tasks: Sequence[Task], objective: Objective) -> Model:
     if tasks[0].state is not None:
         return tasks[0].state.model
     data = objective.data
-    dtype = np.dtype(np.float64) if tasks[0].precise else data.dtype
+    dtype = tasks[0].weight_type or data.dtype
     out = Model.zeros(data.n_features, len(tasks), tasks[0].n_outputs, dtype)
     given = np.array([k for k, task in enumerate(tasks) if task.start is not None], int)
     if not len(given):
@@ -68,6 +68,8 @@ def _batch_key(task: Task) -> Hashable:
         task.n_outputs,
         task.bias,
         task.precise,
+        task.device,
+        task.precision,
         task.rounds,
         task.ignores_constants,
         task.solver.shared_key(),

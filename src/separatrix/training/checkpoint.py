@@ -6,7 +6,7 @@ allow_pickle=False)` reads them, so a checkpoint cannot run code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -44,6 +44,10 @@ class RunningModels(GapRecord):
     def of(cls, parts: Mapping[str, Any]) -> RunningModels:
         """Make one from a mapping of the names above; other entries are ignored."""
         return cls(**{f.name: parts[f.name] for f in fields(cls)})
+
+    def moved(self, move: Callable[..., Model]) -> RunningModels:
+        """Return the memory with other copies of its models, on the host or on a device."""
+        return replace(self, sane=move(self.sane), best=move(self.best))
 
     def select(self, models: Array) -> RunningModels:
         """Return the memory of some of the models (numbers)."""

@@ -130,6 +130,7 @@ class _Batch:
         self.solver = self.all_solver if every else self.all_solver.select(running)
         self.objective = self.whole if every else self.whole.select(running)
         self.stop = self.all_stop if every else self.all_stop.select(running)
+        self._ends = {point for points in self.stop.epochs for point in points}
         self.validation = self.all_validation
         if self.validation is not None and not every:
             self.validation = self.validation.select(running)
@@ -139,12 +140,13 @@ class _Batch:
         if state is None:
             self.state = self.solver.start(self.objective, self.start_model)
         else:  # a copy, evaluated on the rows of this run, which may differ from the last run's
-            state = state.select(self.running)
+            state = state.select(self.running).moved(self._place)
             self.state = replace(state, found=self.objective.evaluate(state.model))
         # Epochs of an earlier run count for schedules, but not in this run's history.
         self.offset = self.state.epoch
         weights, value, B = self.state.model, self.state.found.value, len(self.running)
         self.start_value = value.copy()
+        start = self.state.on_host()
         self.running_models = RunningModels(
             first=np.where(value > 0.0, value, np.nan),
             above=np.zeros(B, int),
@@ -155,9 +157,9 @@ class _Batch:
             best_score=np.full(B, np.inf),
             waited=np.zeros(B, int),
             last_score=np.full(B, np.inf),
-            start_norm=gradient_size_at_zero(self.objective, self.state, self.stop.tol),
-            certify_at=first_certify_norms(self.state),
-            gap=first_gaps(self.state),
+            start_norm=gradient_size_at_zero(self.objective, start, self.stop.tol),
+            certify_at=first_certify_norms(start),
+            gap=first_gaps(start),
             bound=np.full(B, -np.inf),
         )
         self._end_without_epochs()
@@ -253,6 +255,9 @@ class _Batch:
     def _stop(self, reasons: list[str], sane: Array) -> None:
         """Read off the models that stop, and the models that reach one of their epochs."""
         over, ends = np.zeros(len(self.running), bool), []
+        if self.epoch not in self._ends and not any(reasons):
+            self._over = over
+            return
         for i, found in enumerate(reasons):
             # However a run ends, it counts as diverged if it ends far above its start.
             reason = "diverged" if found and not sane[i] else found
@@ -308,7 +313,7 @@ class _Batch:
             reason,
             self.epoch,
             kept,
-            self.state.select(one) if go_on else None,
+            self.state.select(one).on_host() if go_on else None,
             certificate,
             float(self.running_models.bound[i]),
         )
@@ -348,7 +353,7 @@ class _Batch:
             self.checkpoint,
             members,
             self.ended,
-            lambda: self.state.model.copy(),
+            lambda: self.state.model.copy().on_host(),
         )
 
     def ended(self) -> dict[tuple[int, int], str]:
@@ -373,6 +378,10 @@ class _Batch:
             out[f.model][f.reading] = result
         return [[result for result in row if result is not None] for row in out]
 
+    def _place(self, model: Model) -> Model:
+        """Return a model where the solver keeps it."""
+        return self.solver.place(self.objective, model)
+
     def checkpoint(self) -> dict[str, Array]:
         """Return everything needed to continue the run, as plain arrays."""
         self._save_sane()
@@ -380,8 +389,10 @@ class _Batch:
         return fingerprint(self.all_solver, self.whole, self.start_model) | pack_snapshot(
             Snapshot(
                 running=self.running[keep],
-                state=self.state.select(keep),
-                running_models=self.running_models.select(keep),
+                state=self.state.select(keep).on_host(),
+                running_models=self.running_models.select(keep).moved(
+                    lambda model: model.on_host()
+                ),
                 finished=self.finished,
                 history=self.history,
                 start_value=self.start_value,
@@ -401,11 +412,10 @@ class _Batch:
                     f"Model {f.model} was finished when the checkpoint was written, by a run with "
                     "keep_state=False: its state was not kept. Resume with keep_state=False."
                 )
-        self.state, self.running_models, self.finished = (
-            there.state,
-            there.running_models,
-            there.finished,
-        )
+        self.state, self.finished = there.state.moved(self._place), there.finished
+        if self.state.model is not there.state.model:  # on a device, where the gradient is needed
+            self.state.found = self.objective.evaluate(self.state.model)
+        self.running_models = there.running_models.moved(self._place)
         self.history, self.start_value = there.history, there.start_value
         self.offset, self.seconds = there.offset, there.seconds
         self.began = time.perf_counter() - self.seconds

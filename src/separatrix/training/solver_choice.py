@@ -88,6 +88,30 @@ def choose_solver(
     )
 
 
+def choose_device_solver(
+    device: str, solver: str, loss: Loss, l1: float, l2: float
+) -> SolverChoice:
+    """Return the solver that finds the optimum on a device, or raise if it cannot be used."""
+    name = "lbfgs"
+    missing = missing_needs(name, loss, l1, l2)
+    if solver not in ("auto", name) or missing:
+        wrong = (
+            f"loss '{loss.name}' {penalty_in_words(l1, l2)} lacks {missing[0]}"
+            if missing
+            else f"solver='{solver}' was given"
+        )
+        raise ParameterError(
+            Message(
+                "{device} trains with the solver 'lbfgs', which needs a smooth loss and l1 = 0: "
+                "{wrong}. Omit {omitted}, or change that.",
+                device=Parameter("device", device),
+                wrong=wrong,
+                omitted=Parameter("device"),
+            )
+        )
+    return SolverChoice(name, f"{name}: it is the solver for device='{device}'.")
+
+
 def _best_solver(
     loss: Loss, n_outputs: int, l1: float, l2: float, data: Dataset, factors: Array | None
 ) -> SolverChoice:

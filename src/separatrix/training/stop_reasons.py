@@ -71,9 +71,7 @@ def took_small_step(model: Model, before: Model | None, step_tol: Array) -> Arra
     """Return which models (B,) changed every weight and bias by at most `step_tol` in an epoch."""
     if before is None:
         return np.zeros(len(step_tol), bool)
-    change = np.abs(model.W - before.W).max(axis=(0, 2), initial=0.0)
-    change = np.maximum(change, np.abs(model.b - before.b).max(axis=1))
-    return np.asarray(change <= step_tol)
+    return np.asarray(model.largest_change(before) <= step_tol)
 
 
 def first_reasons(tests: Mapping[str, Array]) -> list[str]:
@@ -83,13 +81,14 @@ def first_reasons(tests: Mapping[str, Array]) -> list[str]:
     ['', 'tol']
     """
     count = len(next(iter(tests.values())))
+    if not np.any(list(tests.values())):
+        return [""] * count
     return [next((name for name, test in tests.items() if test[i]), "") for i in range(count)]
 
 
 def copy_weights(kept: Model, current: Model, which: Array) -> None:
     """Copy the current weights of the models in the mask `which`."""
     if which.all():
-        np.copyto(kept.W, current.W)
-        np.copyto(kept.b, current.b)
+        kept.assign(current)
     elif which.any():
-        kept.put(which, Model(current.W[:, which], current.b[which]))
+        kept.put(which, current.select(which))

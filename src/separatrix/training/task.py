@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from separatrix.losses import Loss
 from separatrix.matrix import Array
@@ -11,6 +14,9 @@ from separatrix.model import Model
 from separatrix.solver_state import State
 from separatrix.solvers import Gradient, Solver
 from separatrix.training.stopping_rules import Stop
+
+# The types of weights for each precision of a device; with "tf32" only products are rougher.
+OF_PRECISION = {"tf32": np.float32, "float32": np.float32, "float64": np.float64}
 
 
 @dataclass(frozen=True)
@@ -20,8 +26,9 @@ class Task:
     `solver` and `stop` are for a single model. `why` is a sentence on how the solver was chosen,
     and `fallback` names the solver that takes over if it stalls. `factors` (d,) and `bias_factor`
     belong to the penalty. `start` is None for zero weights; `state` continues from an earlier run
-    instead. Weights have the type of X, or float64 if `precise`: the solver needs it for a small
-    duality gap. If it `rounds`, the weights found are rounded to the type of X and certified again.
+    instead. `device` is a device of PyTorch, or None. Weights have the type of X, or that of
+    `precision`, or float64 if `precise`: the solver needs it for a small duality gap. If it
+    `rounds`, the weights found are rounded to the type of X and certified again.
     """
 
     loss: Loss
@@ -39,6 +46,8 @@ class Task:
     state: State | None = None
     why: str = ""
     fallback: str | None = None
+    device: str | None = None
+    precision: str | None = None
 
     @property
     def ignores_constants(self) -> bool:
@@ -47,6 +56,13 @@ class Task:
         Gradient descent keeps all columns, so that it follows its formulas exactly.
         """
         return self.precise and self.bias and self.bias_factor == 0.0
+
+    @property
+    def weight_type(self) -> np.dtype[Any] | None:
+        """The type of the weights; None for that of X."""
+        if self.precise:
+            return np.dtype(np.float64)
+        return None if self.precision is None else np.dtype(OF_PRECISION[self.precision])
 
     def state_kind(self) -> Hashable:
         """Return what must be the same in a later run that continues from the state of this one."""

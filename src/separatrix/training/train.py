@@ -14,6 +14,7 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.training.batching import batch_penalty, batch_start, share_passes
 from separatrix.training.callbacks import renumbered
+from separatrix.training.devices import fit_on_device, objective_maker
 from separatrix.training.fallback import fallback_tasks, join_results
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.loop import run
@@ -47,6 +48,8 @@ def train(
             task.solver.name, task.loss, task.l1, task.l2, in_one_block=data.in_one_block
         )
     batches = share_passes(tasks, bool(data.facts.own))
+    if resume is None:
+        batches = [part for runs in batches for part in fit_on_device(tasks, runs, data)]
     if resume is not None and len(batches) != 1:
         raise ValueError(
             f"A checkpoint belongs to one batch, and these tasks form {len(batches)}. Resume the "
@@ -78,10 +81,11 @@ def train(
         epochs = [tuple(sorted({tasks[t].stop.epochs[0][0] for t in same})) for same in runs]
         loss, bias = first[0].loss, first[0].bias
         rows = data.without_constants() if all(task.ignores_constants for task in first) else data
-        objective = Objective(rows.select(numbers), loss, batch_penalty(first), bias=bias)
+        make = objective_maker(first[0])
+        objective = make(rows.select(numbers), loss, batch_penalty(first), bias=bias)
         held_out = None
         if validation is not None:
-            held_out = Objective(validation, loss, ElasticNet(0.0, 0.0), bias=bias)
+            held_out = make(validation, loss, ElasticNet(0.0, 0.0), bias=bias)
         readings = run(
             first[0].solver.join([task.solver for task in first]),
             objective,

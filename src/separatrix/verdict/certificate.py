@@ -18,7 +18,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from separatrix.loss_sums import loss_gradient
+from separatrix.device import DeviceObjective
+from separatrix.device.duals import DeviceDuals
+from separatrix.loss_sums import loss_gradient, sum_of_class_values
 from separatrix.matrix import Array, pick_models, sum_samples
 from separatrix.model import Model
 from separatrix.objective import Evaluation, Objective
@@ -151,23 +153,17 @@ def dual_values(
     With l1 only, the duals may have to shrink, which takes a third.
     """
     objective.require(model)
-    data, loss, B = objective.data, objective.loss, model.n_models
+    loss, B = objective.loss, model.n_models
     free = objective.bias & (objective.bias_curvature(B) == 0.0)
     scale = objective.scale(B)
     # At U = 0 the conjugate depends on the class only.
-    classes = np.arange(data.highest_label + 1)
+    classes = np.arange(objective.data.highest_label + 1)
     of_class = loss.conjugate(classes, np.zeros((len(classes), 1, model.n_outputs)))[:, 0]
-    source, sums = duals_of(objective, model, duals, pull is None), not free.all()
-    shrink, found = np.ones(B), None
-    if pull is None:
-        if source.known is not None:
-            (V,) = data.sum_over_blocks(pull_of_block, source, scale)
-        else:
-            V, *found = data.sum_over_blocks(pull_and_costs_of_block, source, scale, of_class, sums)
-        shrink = objective.penalty.dual_scale(V)
-        pull = objective.penalty.conjugate(shrunk(V, shrink))
-    if found is None or (shrink < 1.0).any():
-        found = list(data.sum_over_blocks(costs_of_block, source, shrink, of_class, sums))
+    if isinstance(objective, DeviceObjective):
+        shrink, pull, found = _sums_on_device(objective, model, free, of_class)
+    else:
+        wanted = of_class, not free.all()
+        shrink, pull, found = _sums_over_blocks(objective, model, duals, pull, wanted)
     cost, cost_of_zero = found[0] * scale, found[1] * scale
     sizes, total = (a * scale[:, None] for a in found[2:])
     dual = -cost - pull
@@ -180,6 +176,43 @@ def dual_values(
         parts = sizes * (objective.recentring(model.n_models).sizes(model) + objective.loss.margin)
         dual -= ROUNDING * (np.abs(cost) + pull + parts.sum(axis=1))
     return np.maximum(np.nan_to_num(dual, nan=-np.inf), -cost_of_zero)
+
+
+def _sums_over_blocks(
+    objective: Objective,
+    model: Model,
+    duals: Sequence[Array] | None,
+    pull: Array | None,
+    wanted: tuple[Array, bool],
+) -> tuple[Array, Array, list[Array]]:
+    """Return the factor by which the duals shrink, the pull, and the sums of `costs_of_block`."""
+    data, scale, found = objective.data, objective.scale(model.n_models), None
+    source, shrink = duals_of(objective, model, duals, pull is None), np.ones(model.n_models)
+    if pull is None:
+        if source.known is not None:
+            (V,) = data.sum_over_blocks(pull_of_block, source, scale)
+        else:
+            V, *found = data.sum_over_blocks(pull_and_costs_of_block, source, scale, *wanted)
+        shrink = objective.penalty.dual_scale(V)
+        pull = objective.penalty.conjugate(shrunk(V, shrink))
+    if found is None or (shrink < 1.0).any():
+        found = list(data.sum_over_blocks(costs_of_block, source, shrink, *wanted))
+    return shrink, pull, found
+
+
+def _sums_on_device(
+    objective: DeviceObjective, model: Model, free: Array, of_class: Array
+) -> tuple[Array, Array, list[Array]]:
+    """Return the same, with the gradient of the loss as duals, from passes on a device."""
+    duals = DeviceDuals(objective, model, free)
+    found = duals.sums()
+    V = found.V * objective.scale(model.n_models)[:, None]
+    shrink = objective.penalty.dual_scale(V)
+    if (shrink < 1.0).any():
+        found = found._replace(cost=duals.sums(shrink).cost)
+    (of_zero,) = objective.data.sum_over_blocks(sum_of_class_values, of_class)
+    sums = [found.cost, np.broadcast_to(of_zero, model.n_models), found.sizes, found.sums]
+    return shrink, objective.penalty.conjugate(shrunk(V, shrink)), sums
 
 
 def duals_of(
@@ -217,9 +250,9 @@ def _lost_beside_margins(objective: Objective, model: Model, found: Evaluation) 
 def _batches(objective: Objective, model: Model, models: Array) -> list[Array]:
     """Split the models into groups whose duals take about ten megabytes.
 
-    On several blocks, whose duals are not kept, all models share the passes.
+    On several blocks and on a device, where duals are not kept, all models share the passes.
     """
-    if not objective.data.in_one_block:
+    if isinstance(objective, DeviceObjective) or not objective.data.in_one_block:
         return [models] if len(models) else []
     size = max(1, ENTRIES_AT_ONCE // (objective.data.n_samples * model.n_outputs))
     return [models[start : start + size] for start in range(0, len(models), size)]

@@ -104,6 +104,7 @@ def check_gaps(objective: Objective, state: State, record: GapRecord, tol: Array
     certificates: dict[int, Certificate] = {}
     if not asked.any():
         return GapCheck(solved, certificates)
+    state = state.on_host()
     # With dual variables the gap does not depend on the gradient, and the check is cheaper.
     waits = np.zeros(len(norm), bool)
     if not state.duals:

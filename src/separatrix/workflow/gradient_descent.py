@@ -95,6 +95,7 @@ def build_gradient_descent(
         fit_intercept=model.fit_intercept,
         tol=DEFAULT_TOL if options.tol is None else options.tol,
         random_state=options.seed,
+        device=options.device,
         epochs=options.max_iter or DEFAULT_EPOCHS,
     )
     data = make_dataset(GradientDescentClassifier(), X, y, weights)

@@ -29,6 +29,7 @@ class ModelOptions:
     - `balanced`: whether all classes get the same total weight
     - `probability`: number of folds for calibrated probabilities, for support vector machines
     - `solver`: one of SOLVER_NAMES; GRADIENT only in `fit_prepared` and `compare_families`
+    - `device`: device of PyTorch to train on, such as "cuda"
     - `seed`: random seed of stochastic solvers
     """
 
@@ -41,6 +42,7 @@ class ModelOptions:
     balanced: bool | None = None
     probability: int | None = None
     solver: str | None = None
+    device: str | None = None
     seed: int = 0
 
     def given(self) -> dict[str, Any]:
@@ -130,6 +132,7 @@ _OPTIMUM_OPTIONS = {
     "max_iter": "max_iter",
     "balanced": "class_weight",
     "solver": "solver",
+    "device": "device",
 }
 _SVM_OPTIONS = {**_OPTIMUM_OPTIONS, "loss": "loss", "probability": "probability"}
 
