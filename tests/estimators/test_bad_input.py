@@ -281,6 +281,15 @@ def test_a_margin_with_a_loss_object_is_refused(margin):
     refused(words, lambda: G(LOSSES["hinge"], margin=margin).fit(X, Y))
 
 
+def test_a_loss_object_without_all_parts_is_refused_with_their_names():
+    class Half:
+        def gradient(self, y, Z):
+            return Z
+
+    with pytest.raises(ValueError, match=r"an object with apply_balance, .*, words \(see"):
+        GradientDescentClassifier(Half()).fit([[0.0], [1.0]], [0, 1])
+
+
 @pytest.mark.parametrize("loss", ["softmax", "crammer_singer", "softmax_reference"])
 def test_one_vs_rest_with_a_loss_for_all_classes_is_refused(loss):
     words = f"multiclass='ovr' needs a loss with a single output, but '{loss}' has one per class."

@@ -16,6 +16,7 @@ from separatrix.estimators.validation import (
     require_choice,
     require_count,
     require_flag,
+    require_loss,
     require_number,
     require_pair,
 )
@@ -241,8 +242,7 @@ class GradientDescentClassifier(EpochClassifier):
         return LOSSES.get(self.loss) if isinstance(self.loss, str) else self.loss
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.loss, Loss) or isinstance(self.loss, type):
-            require_choice("loss", self.loss, ["auto", *LOSSES])
+        require_loss(self.loss, ["auto", *LOSSES])
         require_number("margin", self.margin, optional=True)
         require_number("l1", self.l1)
         require_number("l2", self.l2)

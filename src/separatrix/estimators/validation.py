@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from separatrix.errors import Message, Parameter, ParameterError, Value
+from separatrix.losses import Loss
 from separatrix.matrix import Array, first_not_finite
 
 LARGEST_COUNT = 2**63 - 1
@@ -106,6 +107,16 @@ def require_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     allowed = list(choices)
     if not isinstance(value, str) or value not in allowed:
         _refuse(name, f"one of {', '.join(map(repr, allowed))}", value)
+
+
+def require_loss(value: Any, choices: Iterable[str]) -> None:
+    """Raise unless `value` is the name of a loss or an object with everything a loss has."""
+    if isinstance(value, (str, type)) or not hasattr(value, "gradient"):
+        require_choice("loss", value, choices)
+    parts = [name for name in dir(Loss) if not name.startswith("_")]
+    missing = [name for name in parts if not hasattr(value, name)]
+    if not isinstance(value, str) and missing:
+        _refuse("loss", f"an object with {', '.join(missing)} (see separatrix.Loss)", value)
 
 
 def require_flag(name: str, value: Any) -> None:
