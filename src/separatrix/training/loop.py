@@ -20,7 +20,6 @@ from separatrix.solvers.protocol import Solver
 from separatrix.training.certain_predictions import are_predictions_certain
 from separatrix.training.checkpoint import (
     FinishedModel,
-    RunningModels,
     Snapshot,
     fingerprint,
     pack_snapshot,
@@ -37,15 +36,13 @@ from separatrix.training.stop_reasons import (
     note_divergence,
     note_validation,
     took_small_step,
+    watch_models,
 )
 from separatrix.training.stopping_rules import Stop
 from separatrix.verdict.gap_schedule import (
     GapCheck,
     certify_some,
     check_gaps,
-    first_certify_norms,
-    first_gaps,
-    gradient_size_at_zero,
     proven_gaps,
 )
 
@@ -144,24 +141,8 @@ class _Batch:
             self.state = replace(state, found=self.objective.evaluate(state.model))
         # Epochs of an earlier run count for schedules, but not in this run's history.
         self.offset = self.state.epoch
-        weights, value, B = self.state.model, self.state.found.value, len(self.running)
-        self.start_value = value.copy()
-        start = self.state.on_host()
-        self.running_models = RunningModels(
-            first=np.where(value > 0.0, value, np.nan),
-            above=np.zeros(B, int),
-            sane=weights if weights is self.start_model else weights.copy(),
-            sane_epoch=np.zeros(B, int),
-            best=weights.copy() if (self.stop.patience >= 0).any() else weights,
-            best_epoch=np.zeros(B, int),
-            best_score=np.full(B, np.inf),
-            waited=np.zeros(B, int),
-            last_score=np.full(B, np.inf),
-            start_norm=gradient_size_at_zero(self.objective, start, self.stop.tol),
-            certify_at=first_certify_norms(start),
-            gap=first_gaps(start),
-            bound=np.full(B, -np.inf),
-        )
+        self.start_value = self.state.found.value.copy()
+        self.running_models = watch_models(self.objective, self.state, self.stop, self.start_model)
         self._end_without_epochs()
 
     def _end_without_epochs(self) -> None:

@@ -8,11 +8,40 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.model import Model
+from separatrix.objective import Objective
 from separatrix.solver_state import State
 from separatrix.solvers.protocol import Solver
 from separatrix.training.checkpoint import RunningModels
 from separatrix.training.stopping_rules import Stop
+from separatrix.verdict.gap_schedule import (
+    first_certify_norms,
+    first_gaps,
+    gradient_size_at_zero,
+)
 from separatrix.verdict.trace import DIVERGED_EPOCHS, DIVERGED_TIMES
+
+
+def watch_models(
+    objective: Objective, state: State, stop: Stop, start_model: Model
+) -> RunningModels:
+    """Return what the loop remembers of every model, before the first epoch."""
+    weights, value, host = state.model, state.found.value, state.on_host()
+    B = len(value)
+    return RunningModels(
+        first=np.where(value > 0.0, value, np.nan),
+        above=np.zeros(B, int),
+        sane=weights if weights is start_model else weights.copy(),
+        sane_epoch=np.zeros(B, int),
+        best=weights.copy() if (stop.patience >= 0).any() else weights,
+        best_epoch=np.zeros(B, int),
+        best_score=np.full(B, np.inf),
+        waited=np.zeros(B, int),
+        last_score=np.full(B, np.inf),
+        start_norm=gradient_size_at_zero(objective, host, stop.tol),
+        certify_at=first_certify_norms(host),
+        gap=first_gaps(host),
+        bound=np.full(B, -np.inf),
+    )
 
 
 def note_divergence(models: RunningModels, value: Array, descends: bool) -> Array:
