@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         LogisticRegressionCV,
         RegularizationPath,
     )
+    from separatrix.model_selection.certified import CertifiedSearch, certified_search
     from separatrix.model_selection.regularization_path import regularization_path
     from separatrix.patching import patch, unpatch
     from separatrix.penalty import ElasticNet
@@ -77,6 +78,7 @@ _PLACES = {
         "RegularizationPath",
         "regularization_path",
     ),
+    "separatrix.model_selection.certified": ("CertifiedSearch", "certified_search"),
     "separatrix.patching": ("patch", "unpatch"),
     "separatrix.penalty": ("ElasticNet",),
     "separatrix.readers": ("Source", "load"),
@@ -91,6 +93,7 @@ __all__ = [
     "SKOPS_TYPES",
     "Bundle",
     "Certificate",
+    "CertifiedSearch",
     "Diagnosis",
     "ElasticNet",
     "GradientDescentClassifier",
@@ -112,6 +115,7 @@ __all__ = [
     "Source",
     "Study",
     "Threshold",
+    "certified_search",
     "confidence_intervals",
     "fit_many",
     "get_threads",
