@@ -27,7 +27,7 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.training import train
 from separatrix.training.task import Task
-from separatrix.verdict.regions.score_paths import PathRows, ScorePath, score_paths
+from separatrix.verdict.regions.score_paths import PathRows, References, ScorePath, score_paths
 from separatrix.verdict.regions.secant_curvature import has_one_peak
 
 LARGEST_GAP = 1e-7  # relative duality gap of the fits
@@ -40,12 +40,13 @@ class Fold:
 
     Attributes
     ----------
-    rows, y : their numbers and their class numbers
+    rows, path_rows, y : their numbers, the rows and their class numbers
     weights : their shares of the mean over all folds
     unit : the strength of the penalty for C = 1
     """
 
     rows: Array
+    path_rows: PathRows
     y: Array
     weights: Array
     unit: float
@@ -58,16 +59,18 @@ class FoldPoint:
     Attributes
     ----------
     C, value : the value of C, and the measure of the trained models
+    fold_values : the measure of each fold (F,)
     models : the models (B = F)
     paths : bounds on the scores of the test rows of each fold
-    moves : for each fold, how far the scores of all rows move per unit of log C, or None
+    references : for each fold what bounds of other values nearby can use, or None
     """
 
     C: float
     value: float
+    fold_values: Array
     models: Model
     paths: list[ScorePath]
-    moves: list[Array | None]
+    references: list[References | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +121,11 @@ class FoldModels:
             _require_certificate(task, data, measure)
             stop = replace(task.stop, tol=np.minimum(task.stop.tol, LARGEST_GAP))
             tasks.append(replace(task, stop=stop, rounds=False, device=None, start=None))
+        free = classifier._has_free_bias()
+        every = PathRows.of(Objective(data, tasks[0].loss, ElasticNet(0.0, 1.0)), free)
         parts = []
-        for k, (rows, task) in enumerate(zip(folds.test, tasks)):
+        for k, (test, task) in enumerate(zip(folds.test, tasks)):
+            rows = np.sort(test)
             own = np.ones(len(rows)) if s is None else s[rows]
             if not own.any():
                 raise ValueError(
@@ -127,17 +133,16 @@ class FoldModels:
                     "positive sample_weight. Use other splits, or give more rows a weight."
                 )
             share = own / own.sum() / len(folds)
-            parts.append(Fold(rows, numbers[rows], share, task.l2 * float(classifier.C)))
-        free = classifier._has_free_bias()
-        rows = PathRows.of(Objective(data, tasks[0].loss, ElasticNet(0.0, 1.0)), free)
-        return cls(tasks, data, rows, parts, measure)
+            unit = task.l2 * float(classifier.C)
+            parts.append(Fold(rows, every.take(rows), numbers[rows], share, unit))
+        return cls(tasks, data, every, parts, measure)
 
     def train(
         self,
         Cs: Sequence[float],
         reach: Sequence[tuple[float, float]],
         starts: Sequence[Model | None],
-        moves: Sequence[Sequence[Array | None]],
+        references: Sequence[Sequence[References | None]],
     ) -> list[FoldPoint]:
         """Train the models of all folds at some values of C as one batch.
 
@@ -146,7 +151,7 @@ class FoldModels:
         Cs : the values
         reach : for each, the smallest and the largest C for which bounds are needed
         starts : for each, the models to start from (B = F), or None
-        moves : for each, expected movements of all folds
+        references : for each, those of a value nearby
         """
         F = len(self.folds)
         tasks = [
@@ -172,25 +177,30 @@ class FoldModels:
             model,
             self.path_rows,
             [(fold.unit / most, fold.unit / least) for least, most in reach for fold in self.folds],
-            [fold.rows for _ in Cs for fold in self.folds],
-            [one for own in moves for one in own],
+            [(fold.rows, fold.path_rows) for _ in Cs for fold in self.folds],
+            [one for own in references for one in own],
         )
         points = []
         for c, C in enumerate(Cs):
             own = slice(c * F, (c + 1) * F)
             paths = [path for path, _ in found[own]]
-            value = self.measured([(path.scores, path.scores) for path in paths])[0]
+            shares = self._of_folds([(path.scores, path.scores) for path in paths])[0]
             models = model.select(np.arange(F) + c * F)
-            points.append(FoldPoint(C, value, models, paths, [one for _, one in found[own]]))
+            others = [one for _, one in found[own]]
+            points.append(FoldPoint(C, float(shares.sum()), F * shares, models, paths, others))
         return points
 
     def measured(self, scores: Sequence[tuple[Array, Array]]) -> tuple[float, float]:
         """Return bounds on the measure from bounds on the scores of the test rows of all folds."""
-        low, high = 0.0, 0.0
-        for fold, (least, most) in zip(self.folds, scores):
+        low, high = self._of_folds(scores)
+        return float(low.sum()), float(high.sum())
+
+    def _of_folds(self, scores: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+        """Return the bounds (F,) of each fold, as shares of the mean."""
+        low, high = np.zeros(len(scores)), np.zeros(len(scores))
+        for k, (fold, (least, most)) in enumerate(zip(self.folds, scores)):
             of_rows = MEASURES[self.measure](fold.y, least, most)
-            low += float(fold.weights @ of_rows[0])
-            high += float(fold.weights @ of_rows[1])
+            low[k], high[k] = (float(fold.weights @ values) for values in of_rows)
         return low, high
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Gap:
         edges[0], edges[-1] = left.C, right.C
         low, high = np.zeros(PIECES), np.full(PIECES, np.inf)
         off = rounding_of(sum(len(fold.rows) for fold in fits.folds))
-        for k, (first, last) in enumerate(zip(edges, edges[1:])):
+        for k, (first, last) in enumerate(pairwise(edges)):
             scores = [
                 _both(left, right, number, fold, first, last)
                 for number, fold in enumerate(fits.folds)
@@ -73,7 +74,7 @@ class Gap:
 def _both(
     left: FoldPoint, right: FoldPoint, number: int, fold: Fold, first: float, last: float
 ) -> tuple[Array, Array]:
-    """Return the bounds on scores that follow from both neighbours, for C from `first` to `last`."""
+    """Return the bounds on scores from both neighbours, for C from `first` to `last`."""
     one = left.paths[number].bounds(fold.unit / last)
     other = right.paths[number].bounds(fold.unit / first)
     return np.maximum(one[0], other[0]), np.minimum(one[1], other[1])

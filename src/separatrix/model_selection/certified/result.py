@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 from separatrix.matrix import Array
 from separatrix.text import counted
 
-NAMES = {"error": "error", "log_loss": "log-loss"}
+NAMES = {"error": ("an", "error"), "log_loss": ("a", "log-loss")}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,12 +32,14 @@ class CertifiedSearch:
         Whether a callback ended the search.
     points, errors : ndarray of shape (P,)
         The values of C that were trained, increasing, and their measures.
+    fold_errors : ndarray of shape (P, F)
+        Their measures in each fold.
     edges : ndarray of shape (I + 1,)
         Values of C that divide the interval into pieces.
     low, high : ndarray of shape (I,)
         Bounds on the measure in each piece, at the exact optima.
-    n_folds, n_passes, seconds : int, float and float
-        Number of folds, how often the rows were read, and the time of the search.
+    n_folds, n_batches, n_passes, seconds : int, int, float and float
+        Number of folds and of batches, how often the rows were read, and the time of the search.
     """
 
     C: float
@@ -48,10 +52,12 @@ class CertifiedSearch:
     interrupted: bool
     points: Array
     errors: Array
+    fold_errors: Array
     edges: Array
     low: Array
     high: Array
     n_folds: int
+    n_batches: int
     n_passes: float
     seconds: float
 
@@ -66,15 +72,16 @@ class CertifiedSearch:
 
     def sentences(self) -> list[str]:
         """Return the result in sentences."""
-        name, interval = NAMES[self.measure], f"from {self.edges[0]:g} to {self.edges[-1]:g}"
+        article, name = NAMES[self.measure]
+        interval = f"from {self.edges[0]:g} to {self.edges[-1]:g}"
         found = [
             f"C = {self.C:.3g} has a cross-validation {name} of {self.format(self.error)} "
             f"({self.n_folds} folds)."
         ]
         if self.complete:
             found.append(
-                f"No C {interval} has a {name} below {self.format(self.lower_bound)}. So none is "
-                f"better by more than {self.format(self.epsilon)}."
+                f"No C {interval} has {article} {name} below {self.format(self.lower_bound)}. So "
+                f"none is better by more than {self.format(self.epsilon)}."
             )
         else:
             found.append(
@@ -87,5 +94,18 @@ class CertifiedSearch:
         )
         return found
 
+    def facts(self) -> dict[str, Any]:
+        """Return the result as plain values that are valid JSON."""
+        arrays = ("points", "errors", "edges", "low", "high")
+        plain = {name: _plain(getattr(self, name)) for name in arrays}
+        names = ("C", "error", "lower_bound", "epsilon", "measure", "proven", "complete", "n_fits")
+        return (
+            {name: getattr(self, name) for name in names} | plain | {"sentences": self.sentences()}
+        )
+
     def __repr__(self) -> str:
         return "\n".join(self.sentences())
+
+
+def _plain(values: Array) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in values.tolist()]

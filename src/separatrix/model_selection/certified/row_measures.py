@@ -53,12 +53,12 @@ def log_loss_bounds(y: Array, low: Array, high: Array) -> tuple[Array, Array]:
     else:
         rows = np.arange(len(y))
         others = np.arange(low.shape[1]) != y[:, None]
-        ends = []
-        for own, rest in ((high, low), (low, high)):
-            mine, theirs = expit(own[rows, y]), np.where(others, expit(rest), 0.0).sum(axis=1)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ends.append(np.log1p(theirs / mine))
-        least, most = np.nan_to_num(ends[0], nan=0.0), np.nan_to_num(ends[1], nan=np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            least, most = (
+                np.log1p(np.where(others, expit(rest), 0.0).sum(axis=1) / expit(own[rows, y]))
+                for own, rest in ((high, low), (low, high))
+            )
+        least, most = np.nan_to_num(least, nan=0.0), np.nan_to_num(most, nan=np.inf, posinf=np.inf)
     return np.maximum(least * (1.0 - ROUNDING) - SMALLEST, 0.0), most * (1.0 + ROUNDING) + SMALLEST
 
 

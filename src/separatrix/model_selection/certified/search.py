@@ -18,7 +18,6 @@ from separatrix.estimators.validation import (
     require_number,
     require_strength,
 )
-from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.model_selection.certified.fold_models import FoldModels, FoldPoint
 from separatrix.model_selection.certified.gaps import Gap
@@ -26,6 +25,7 @@ from separatrix.model_selection.certified.result import CertifiedSearch
 from separatrix.model_selection.certified.row_measures import MEASURES
 from separatrix.training import Interrupted
 from separatrix.training.progress import TrainingCounter
+from separatrix.verdict.regions.score_paths import References
 
 FIRST_SPACING = 0.8  # of log C, at the start
 SCORES_AT_ONCE = 1 << 24  # of all models of a batch
@@ -122,7 +122,7 @@ def certified_search(
         search.run(on_progress)
     except Interrupted:
         search.interrupted = True
-    return search.result(counter.n_passes(fits.data.n_samples), time.perf_counter() - began)
+    return search.result(counter, time.perf_counter() - began)
 
 
 def _interval(C: Any) -> tuple[float, float]:
@@ -195,11 +195,11 @@ class _Search:
                 (every[max(0, every.index(C) - 1)], every[min(len(every) - 1, every.index(C) + 1)])
                 for C in some
             ]
-            nothing: list[Array | None] = [None] * len(self.fits.folds)
-            moves = [
-                nothing if not known else before[self._nearest(C, known)].moves for C in some
+            nothing: list[References | None] = [None] * len(self.fits.folds)
+            references = [
+                nothing if not known else before[self._nearest(C, known)].references for C in some
             ]
-            new += self.fits.train(some, reach, starts, moves)
+            new += self.fits.train(some, reach, starts, references)
         old = {(float(gap.edges[0]), float(gap.edges[-1])): gap for gap in self.gaps}
         self.points = sorted([*before, *new], key=lambda point: point.C)
         self.gaps = [
@@ -222,7 +222,7 @@ class _Search:
             right.models.times(np.full(F, share))
         )
 
-    def result(self, n_passes: float, seconds: float) -> CertifiedSearch:
+    def result(self, counter: TrainingCounter, seconds: float) -> CertifiedSearch:
         """Return what was found."""
         best = self.best
         edges = np.concatenate([[self.low], *(gap.edges[1:] for gap in self.gaps)])
@@ -238,10 +238,12 @@ class _Search:
             interrupted=self.interrupted,
             points=np.array([point.C for point in self.points]),
             errors=np.array([point.value for point in self.points]),
+            fold_errors=np.stack([point.fold_values for point in self.points]),
             edges=edges,
             low=low,
             high=np.concatenate([gap.high for gap in self.gaps]),
             n_folds=len(self.fits.folds),
-            n_passes=n_passes,
+            n_batches=counter.n_batches(),
+            n_passes=counter.n_passes(self.fits.data.n_samples),
             seconds=seconds,
         )

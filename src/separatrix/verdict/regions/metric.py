@@ -12,15 +12,15 @@ See N. Higham, Accuracy and Stability of Numerical Algorithms, 2002, chapters 8 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, lapack
 
-from separatrix.matrix import Array, Matrix
+from separatrix.matrix import Array
 from separatrix.verdict.regions.rounding import SMALLEST, UNIT, rounding_of
-from separatrix.verdict.regions.rows import scores_of
+from separatrix.verdict.regions.rows import CentredRows
 
 LARGEST_ERROR = 0.1  # of an inverse, relative
 
@@ -42,38 +42,29 @@ class RowMovements:
     lost: float
 
 
-class Metric(Protocol):
-    """A matrix M with M^-1."""
-
-    def size(self, a: Array, error: Array) -> float:
-        """Return an upper bound on |a|_{M^-1} for a (m,) whose entries have errors (m,)."""
-        ...
-
-    def movements(self, parts: list[Matrix], origin: Array, a: Array) -> RowMovements:
-        """Return lengths and drifts of all rows for the direction a (m,)."""
-        ...
-
-
 @dataclass(frozen=True)
-class DenseMetric:
+class Metric:
     """M as a Cholesky factor.
 
     Attributes
     ----------
-    K : the inverse of the factor (m, m); the last column is that of the bias, if there is one
+    L, K : the factor and its inverse (m, m); the last column is that of the bias, if there is one
     grow : what lengths computed with K are multiplied by
     largest : bounds (m,) on the entries of rows, as far as rounding errors depend on them
+    has_bias : whether the last entry of a row is the 1 of the bias
     """
 
+    L: Array
     K: Array
     grow: float
     largest: Array
+    has_bias: bool
 
     @classmethod
-    def of(cls, M: Array, n_rows: int, largest: Array) -> DenseMetric | None:
+    def of(cls, M: Array, n_rows: int, largest: Array, has_bias: bool) -> Metric | None:
         """Return the metric of a matrix (m, m) that sums over n rows, or None if it has none.
 
-        >>> metric = DenseMetric.of(np.diag([4.0, 1.0]), 10, np.ones(2))
+        >>> metric = Metric.of(np.diag([4.0, 1.0]), 10, np.ones(2), False)
         >>> round(metric.size(np.array([1.0, 0.0]), np.zeros(2)), 3)
         0.5
         """
@@ -95,20 +86,31 @@ class DenseMetric:
         )
         if not error < LARGEST_ERROR:
             return None
-        return cls(K, (1.0 + 4.0 * UNIT * m) / (1.0 - error), largest)
+        return cls(L, K, (1.0 + 4.0 * UNIT * m) / (1.0 - error), largest, has_bias)
 
     def size(self, a: Array, error: Array) -> float:
+        """Return an upper bound on |a|_{M^-1} for a (m,) whose entries have errors (m,)."""
         off = np.abs(self.K) @ (rounding_of(2 * len(a)) * np.abs(a) + error)
         return float(np.linalg.norm(np.abs(self.K @ a) + off)) * self.grow + SMALLEST
 
-    def movements(self, parts: list[Matrix], origin: Array, a: Array) -> RowMovements:
-        m, d = len(self.K), len(origin)
+    def ratio(self, other: Metric) -> float:
+        """Return an upper bound on |a|_{M^-1} divided by the length in another metric, for any a.
+
+        It is the largest singular value of L^-1 times the factor of the other metric.
+        """
+        off = rounding_of(8 * len(self.K)) * np.linalg.norm(np.abs(self.K) @ np.abs(other.L))
+        values = np.linalg.svd(self.K @ other.L, compute_uv=False)
+        return float((values[0] * (1.0 + 64.0 * UNIT * len(self.K)) + off) * self.grow)
+
+    def movements(self, parts: Iterable[CentredRows], a: Array) -> RowMovements:
+        """Return lengths and drifts of rows for the direction a (m,)."""
+        m, d = self.K.shape[0], len(self.largest) - self.has_bias
         W = np.ascontiguousarray(self.K[:, :d].T)[:, :, None]
-        b = self.K[:, d] if m > d else np.zeros(m)
+        b = self.K[:, d] if self.has_bias else np.zeros(m)
         direction = self.K @ a
         lengths, drifts = [], []
         for part in parts:
-            Y = scores_of(part, origin, W)[:, :, 0]
+            Y = part.scores(W)[:, :, 0]
             Y += b
             lengths.append(np.einsum("ij,ij->i", Y, Y))
             drifts.append(Y @ direction)

@@ -18,19 +18,22 @@ that every score moves by less than u_i, then the optimum is there. docs/maths.m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from separatrix.data import Block
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.verdict.regions.metric import DenseMetric, Metric
+from separatrix.verdict.regions.metric import Metric
 from separatrix.verdict.regions.rounding import UNIT
 from separatrix.verdict.regions.rows import (
+    CentredRows,
     centred_rows,
     training_rows,
     training_scores,
@@ -38,13 +41,13 @@ from separatrix.verdict.regions.rows import (
 from separatrix.verdict.regions.secant_curvature import SHORTEST, least_curvature
 from separatrix.verdict.regions.slope import (
     factor_matrix,
-    has_free_bias,
     loss_slope,
     score_rounding,
 )
 
 ENTRIES_AT_ONCE = 1 << 22
-ROOM = 3.0  # the movements that are allowed for, as a multiple of those that are expected
+ROOM = 1.6  # the movements that are allowed for, as a multiple of those that are expected
+FAR = 1.5  # ratio of the lengths in two metrics from which one is no reference for the other
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,13 @@ class ScorePath:
 
 @dataclass(frozen=True)
 class PathRows:
-    """The rows of X in pieces, for products with many columns.
+    """Rows of X in pieces, for products with many columns.
 
     Attributes
     ----------
     parts : the pieces
     origin : what is subtracted from the rows (d,)
-    largest : bounds on |x_ij| beyond which no rounding error grows (d,)
+    largest : bounds (d,) on what the rounding errors of products with x - o grow with
     """
 
     parts: list[Matrix]
@@ -100,16 +103,28 @@ class PathRows:
         """Return the rows of an objective, recentred if the bias is free."""
         data = objective.data
         origin = data.origin() if free else np.zeros(data.n_features)
-        step = max(1, ENTRIES_AT_ONCE // (data.n_features + 1))
-        parts = [
-            X.take(slice(start, start + step)) if X.shape[0] > step else X
-            for X in data.map_blocks(_matrix_of_block)
-            for start in range(0, X.shape[0], step)
-        ]
+        parts = [part for X in data.map_blocks(_matrix_of_block) for part in _pieces(X)]
         largest = np.zeros(data.n_features)
         for part in parts:
             largest = np.maximum(largest, _largest(part, origin))
         return cls(parts, origin, largest)
+
+    def take(self, rows: Array) -> PathRows:
+        """Return some of the rows, which are the numbers of rows in one part or all parts."""
+        starts = np.cumsum([0, *(part.shape[0] for part in self.parts)])
+        if (np.diff(rows) < 0).any():
+            raise ValueError("The numbers of the rows must increase.")
+        parts = [
+            piece
+            for part, first, last in zip(self.parts, starts, starts[1:])
+            for piece in _pieces(part.take(rows[(rows >= first) & (rows < last)] - first))
+        ]
+        return PathRows(parts, self.origin, self.largest)
+
+    def centred(self) -> Iterator[CentredRows]:
+        """Yield the rows, recentred."""
+        for part in self.parts:
+            yield from centred_rows(part, self.origin)
 
     def metric(self, curved: Array, of_penalty: Array) -> Metric | None:
         """Return the metric of the matrix sum_i c_i (x_i, 1) (x_i, 1)^T + diag(penalty).
@@ -122,33 +137,18 @@ class PathRows:
         origin = self.origin if self.origin.any() else None
         for part, first, last in zip(self.parts, starts, starts[1:]):
             M = M + part.gram(np.ascontiguousarray(curved[first:last, None]), origin)[0, :m, :m]
-        return DenseMetric.of(M, len(curved), np.append(self.largest, np.ones(m - d)))
+        return Metric.of(M, len(curved), np.append(self.largest, np.ones(m - d)), m > d)
 
 
 @dataclass(frozen=True)
-class Movement:
-    """How far the scores (n,) of one output move from those of a model, for strengths near its own.
+class Reference:
+    """The lengths (n,) of all rows in the metric of one output of a model, which bound others."""
 
-    The optimum for the strength l2 has the scores z - step drift, plus or minus |step| spread +
-    slack, where step = l2 - strength. `rate` bounds the movement per unit of |step|.
-    """
+    metric: Metric
+    length: Array
 
-    drift: Array
-    spread: Array
-    slack: Array
 
-    @property
-    def rate(self) -> Array:
-        return np.abs(self.drift) + self.spread
-
-    def longest_step(self, allowed: Array, rows: Array) -> float:
-        """Return the largest |step| with which some rows move by less than `allowed` (n,)."""
-        left = (allowed - self.slack)[rows] * (1.0 - 8.0 * UNIT)
-        rate = self.rate[rows]
-        if not len(rows) or not (left > 0.0).all():
-            return np.inf if not len(rows) else 0.0
-        with np.errstate(divide="ignore"):
-            return float((left / rate).min()) * (1.0 - 8.0 * UNIT)
+References: TypeAlias = list[Reference]  # one for each output of a model
 
 
 @dataclass(frozen=True)
@@ -174,45 +174,46 @@ class OutputNearby:
     gradient: Array
     error: Array
 
-    def checked_movement(
-        self, rows: PathRows, lowest: float, step: float, rate: Array | None
-    ) -> tuple[Movement | None, float]:
-        """Return the movement, and the largest step for which it is proven.
-
-        `rate` (n,) is an expected rate, or None. It need not be right.
-        """
-        if rate is None:
-            first = self.movement(rows, lowest, np.full(len(self.z), SHORTEST))
-            if first is None:
-                return None, 0.0
-            likely = first.rate * step + first.slack
-        else:
-            likely = rate * step
-        allowed = np.maximum(ROOM * likely, SHORTEST)
-        movement = self.movement(rows, lowest, allowed)
-        if movement is None:
-            return None, 0.0
-        return movement, movement.longest_step(allowed, np.flatnonzero(self.weights))
-
-    def movement(self, rows: PathRows, lowest: float, allowed: Array) -> Movement | None:
-        """Return the movement, if no score moves by more than `allowed`; None without a proof.
-
-        `lowest` is the smallest strength.
-        """
+    def metric(self, rows: PathRows, lowest: float, allowed: Array) -> Metric | None:
+        """Return the metric for the smallest strength, if no score moves by more than `allowed`."""
         z, u, off = (a[:, None, None] for a in (self.z, allowed, self.off))
         curved = least_curvature(self.loss, self.y, z, u, off)[:, 0, 0] * self.weights
-        metric = rows.metric(curved, lowest * self.of_penalty)
+        return rows.metric(curved, lowest * self.of_penalty)
+
+    def sizes(self, metric: Metric) -> tuple[float, float]:
+        """Return the lengths of the pull and of the gradient."""
+        far = metric.size(self.pull, 4.0 * UNIT * np.abs(self.pull))
+        return far, metric.size(self.gradient, self.error)
+
+    def reference(self, rows: PathRows, lowest: float) -> Reference | None:
+        """Return the lengths of all rows in the metric of scores that do not move."""
+        metric = self.metric(rows, lowest, np.full(len(self.z), SHORTEST))
         if metric is None:
             return None
-        far = metric.size(self.pull, 4.0 * UNIT * np.abs(self.pull))
-        rest = metric.size(self.gradient, self.error)
-        seen = metric.movements(rows.parts, rows.origin, self.pull)
-        spread = 0.5 * (far + seen.lost) * seen.length * (1.0 + 16.0 * UNIT)
-        slack = rest * seen.length * (1.0 + 16.0 * UNIT) + self.off
-        drift = 0.5 * seen.drift
-        if not (np.isfinite(spread).all() and np.isfinite(slack).all()):
+        return Reference(metric, metric.movements(rows.centred(), self.pull).length)
+
+    def proven_metric(
+        self, rows: PathRows, lowest: float, step: float, reference: Reference
+    ) -> tuple[Metric, Reference, float] | None:
+        """Return the metric, a reference close to it, and the largest step for which it is proven.
+
+        A score moves by at most (|step| far + rest) times the length of its row.
+        """
+        far, rest = self.sizes(reference.metric)
+        allowed = np.maximum(ROOM * (step * far + rest) * reference.length, SHORTEST)
+        metric = self.metric(rows, lowest, allowed)
+        if metric is None:
             return None
-        return Movement(drift, np.maximum(spread, np.abs(drift)), slack)
+        ratio = metric.ratio(reference.metric)
+        if ratio > FAR:
+            length = metric.movements(rows.centred(), self.pull).length
+            ratio, reference = 1.0, Reference(metric, length)
+        far, rest = self.sizes(metric)
+        length = ratio * reference.length[self.weights > 0.0] * (1.0 + 8.0 * UNIT)
+        with np.errstate(divide="ignore"):
+            left = allowed[self.weights > 0.0] * (1.0 - 8.0 * UNIT) / length - rest
+            longest = float(left.min(initial=np.inf)) / far if far > 0.0 else np.inf
+        return (metric, reference, min(step, longest)) if longest > 0.0 else None
 
 
 def score_paths(
@@ -220,28 +221,29 @@ def score_paths(
     model: Model,
     rows: PathRows,
     reach: Sequence[tuple[float, float]],
-    wanted: Sequence[Array],
-    guess: Sequence[Array | None],
-) -> list[tuple[ScorePath, Array | None]]:
-    """Return the bounds for B models, and the movements (n, K) of all scores per unit of log l2.
+    wanted: Sequence[tuple[Array, PathRows]],
+    references: Sequence[References | None],
+) -> list[tuple[ScorePath, References | None]]:
+    """Return the bounds for B models, and references for models nearby.
 
-    Where nothing is proven, the bounds are infinite and the movements are None.
+    Where nothing is proven, the bounds are infinite, and there is no reference.
 
     Parameters
     ----------
     objective, model : the objective of a loss with `has_one_peak`, and models near its optimum
     rows : the rows of the objective
     reach : for each model the smallest and largest strength that is asked for
-    wanted : for each model the numbers of the rows whose bounds are returned
-    guess : for each model movements that are expected, or None. They decide how good the bounds
-        are, not whether they are right
+    wanted : for each model the numbers of the rows whose bounds are returned, and these rows
+    references : for each model what was returned for another strength of its penalty, or None. It
+        saves time, and has little influence on the bounds
     """
     _, l2 = objective.strengths(model.n_models)
     nearby = _outputs_nearby(objective, model, rows)
-    return [
-        _path(outputs, rows, float(strength), *own)
-        for outputs, strength, *own in zip(nearby, l2, reach, wanted, guess)
-    ]
+    with threadpool_limits(1, "blas"):  # threads of small matrices would mostly wait
+        return [
+            _path(nearby[m], rows, float(l2[m]), reach[m], wanted[m], references[m])
+            for m in range(model.n_models)
+        ]
 
 
 def _path(
@@ -249,39 +251,35 @@ def _path(
     rows: PathRows,
     strength: float,
     reach: tuple[float, float],
-    wanted: Array,
-    guess: Array | None,
-) -> tuple[ScorePath, Array | None]:
-    """Return the bounds of one model, and its movements."""
+    wanted: tuple[Array, PathRows],
+    references: References | None,
+) -> tuple[ScorePath, References | None]:
+    """Return the bounds of one model, and its references."""
     low, high = min(reach[0], strength), max(reach[1], strength)
     step = max(strength - low, high - strength)
-    found = []
+    numbers, some = wanted
+    z = np.stack([output.z[numbers] for output in outputs], axis=1)
+    drift, spread, slack = (np.empty_like(z) for _ in range(3))
+    kept: References = []
     for k, output in enumerate(outputs):
-        movement, longest = output.checked_movement(
-            rows, low, step, None if guess is None else guess[:, k] / strength
-        )
-        step = min(step, longest)
-        if movement is None or not step > 0.0:
-            break
-        found.append(movement)
-    z = np.stack([output.z[wanted] for output in outputs], axis=1)
-    if len(found) < len(outputs):
-        none = np.full(z.shape, np.inf)
-        return ScorePath(strength, strength, strength, z, 0.0 * z, none, none), None
-    drift, spread, slack = (
-        np.stack([values[wanted] for values in each], axis=1)
-        for each in zip(*((one.drift, one.spread, one.slack) for one in found))
-    )
-    path = ScorePath(
-        strength, max(low, strength - step), min(high, strength + step), z, drift, spread, slack
-    )
-    moves = np.stack([one.rate * strength + one.slack for one in found], axis=1)
-    return path, moves.astype(np.float32)
+        reference = output.reference(rows, low) if references is None else references[k]
+        found = None if reference is None else output.proven_metric(rows, low, step, reference)
+        if found is None:
+            none = np.full(z.shape, np.inf)
+            return ScorePath(strength, strength, strength, z, 0.0 * z, none, none), None
+        metric, reference, step = found
+        far, rest = output.sizes(metric)
+        seen = metric.movements(some.centred(), output.pull)
+        drift[:, k] = 0.5 * seen.drift
+        wide = 0.5 * (far + seen.lost) * seen.length * (1.0 + 16.0 * UNIT)
+        spread[:, k] = np.maximum(wide, np.abs(drift[:, k]))
+        slack[:, k] = rest * seen.length * (1.0 + 16.0 * UNIT) + output.off[numbers]
+        kept.append(reference)
+    first, last = max(low, strength - step), min(high, strength + step)
+    return ScorePath(strength, first, last, z, drift, spread, slack), kept
 
 
-def _outputs_nearby(
-    objective: Objective, model: Model, rows: PathRows
-) -> list[list[OutputNearby]]:
+def _outputs_nearby(objective: Objective, model: Model, rows: PathRows) -> list[list[OutputNearby]]:
     """Return what is known of the outputs of each model."""
     (B, K), penalty, loss = model.b.shape, objective.penalty, objective.loss
     f = factor_matrix(penalty.factors)
@@ -325,6 +323,12 @@ def _outputs_nearby(
     return out
 
 
+def _pieces(X: Matrix) -> list[Matrix]:
+    """Return the rows of X in pieces whose product with a square matrix is not too large."""
+    n, step = X.shape[0], max(1, ENTRIES_AT_ONCE // (X.shape[1] + 1))
+    return [X] if n <= step else [X.take(slice(at, at + step)) for at in range(0, n, step)]
+
+
 def _matrix_of_block(block: Block) -> Matrix:
     return block.X
 
@@ -332,8 +336,7 @@ def _matrix_of_block(block: Block) -> Matrix:
 def _largest(X: Matrix, origin: Array) -> Array:
     """Return bounds on what rounding errors of products with x - o grow with (d,)."""
     if X.is_sparse:
-        entries = np.abs(X.X).max(axis=0)
-        return np.asarray(entries.todense() if hasattr(entries, "todense") else entries).ravel() + np.abs(origin)
+        return np.asarray(abs(X.X).max(axis=0).todense()).ravel() + np.abs(origin)
     found = np.zeros(len(origin))
     for rows in centred_rows(X, origin):
         found = np.maximum(found, np.abs(rows.X.X).max(axis=0, initial=0.0))
