@@ -22,6 +22,7 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix._sklearn_compat import check_method_params, safe_indexing
 from separatrix.data import Dataset
+from separatrix.estimators.certified_predictions import prove
 from separatrix.estimators.class_weights import with_class_weights
 from separatrix.estimators.fit_many import require_validation
 from separatrix.estimators.linear_classifier import (
@@ -42,12 +43,18 @@ from separatrix.matrix import Array, Matrix
 from separatrix.model_selection.candidates import Candidate, FoldFit
 from separatrix.model_selection.folds import Folds, as_indexable
 from separatrix.model_selection.scaling_as_penalty import scales
-from separatrix.model_selection.scoring import FoldScorer, ScoredRows, scores_of_models
+from separatrix.model_selection.scoring import (
+    FoldScorer,
+    ScoredRows,
+    accuracy_bounds,
+    scores_of_models,
+)
 from separatrix.model_selection.shared_solver import share_solver
 from separatrix.model_selection.warm_started_path import train_warm_started
 from separatrix.training import Interrupted, Progress
 from separatrix.training.callbacks import OnProgress, renumbered
 from separatrix.training.task import Task
+from separatrix.verdict.regions import Region
 
 FEW_CANDIDATES = 6  # up to this number, all candidates are fitted to all rows with the folds
 
@@ -85,6 +92,7 @@ class CrossValidation:
         a scorer that remembers its calls
     raise_errors : whether a candidate that cannot be fitted raises; otherwise the error is recorded
     callback : receives the progress and can stop the training
+    certified : whether to bound the accuracy of the exact optima on the test rows
     """
 
     X: Any
@@ -96,6 +104,7 @@ class CrossValidation:
     fold_by_fold: bool = False
     raise_errors: bool = True
     callback: InterruptibleCallback = field(default_factory=lambda: InterruptibleCallback(None))
+    certified: bool = False
 
     @classmethod
     def of(
@@ -245,6 +254,8 @@ class CrossValidation:
         for (number, task), result in zip(tasks.items(), results):
             fits[number].finished = result.stop_reason != "interrupted"
             fits[number].model._set_fitted(result, task.loss, data.classes)
+            if self.certified:
+                fits[number].region = prove(task, data.select(np.array([number])), result)[0]
         return data
 
     def _weights(self, fits: Sequence[FoldFit], data: Dataset, s: Array) -> tuple[Array, list[int]]:
@@ -309,6 +320,10 @@ class CrossValidation:
             for name, seen in parts.items():
                 rows, shown = seen[fit.fold]
                 fit.scores[name] = self.scorer.score(fit.model, shown, Z[rows], fit.pipeline)
+            if isinstance(fit.region, Region) and "test" in parts:
+                rows, shown = parts["test"][fit.fold]
+                y = np.searchsorted(fit.model.classes_, shown.labels)
+                fit.bounds = accuracy_bounds(fit.region, fit.model._loss, X, rows, y)
 
     def _paths(self, fits: Sequence[FoldFit], tasks: Sequence[Task]) -> list[list[int]]:
         """Return paths of fits: with L1, fits that differ only in C, from strong to weak penalty.

@@ -17,8 +17,10 @@ from separatrix._sklearn_compat import (
 )
 from separatrix.data import Block, Dataset
 from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
+from separatrix.verdict.regions import Region, score_bounds
 
 SCORES_AT_ONCE = 1 << 25  # maximum number of entries
 
@@ -57,7 +59,7 @@ class FoldScorer:
         self.scorer, self.params, self.error_score = scorer, params, error_score
         self.X, self.y, self.labels = X, y, labels
         self.needs_predictions_only = needs_predictions_only(scorer, params)
-        self._accuracy = is_accuracy(scorer) and not params
+        self.is_accuracy = is_accuracy(scorer) and not params
 
     def select_rows(self, rows: Array) -> ScoredRows:
         """Return some rows for the scorer; if it does not use X, row numbers replace X."""
@@ -75,12 +77,32 @@ class FoldScorer:
 
         `pipeline` is the pipeline that ends with the model. Scorers that use X need it.
         """
-        if self._accuracy:
+        if self.is_accuracy:
             right = model.classes_[model._loss.predict(Z)[:, 0]] == rows.labels
             return float(right.mean())
         scored = model if pipeline is None or self.needs_predictions_only else pipeline
         model._known_scores = rows.X, Z
         return score_estimator(scored, rows.X, rows.y, self.scorer, rows.params, self.error_score)
+
+
+def accuracy_bounds(
+    region: Region, loss: Loss, X: Matrix | Dataset, rows: Any, y: Array
+) -> tuple[float, float]:
+    """Return bounds on the accuracy of the optimum in a region on some rows of X.
+
+    `rows` are their numbers or a slice, and `y` (m,) are their class numbers.
+    """
+    parts = X.map_blocks(_matrix_of_block) if isinstance(X, Dataset) else [X]
+    numbers, first = np.arange(sum(part.shape[0] for part in parts))[rows], 0
+    sure, possible = 0, 0
+    for part in parts:
+        here = (numbers >= first) & (numbers < first + part.shape[0])
+        bounds = score_bounds(region, loss, part.take(numbers[here] - first))
+        classes = y[here][:, None]
+        sure += int((bounds.leads(classes) > 0.0).sum())
+        possible += int((bounds.lags(classes) <= 0.0).sum())
+        first += part.shape[0]
+    return sure / len(y), possible / len(y)
 
 
 def scores_of_models(
@@ -106,6 +128,10 @@ def _scores(model: Model, X: Matrix | Dataset) -> Array:
         return model.scores(X)
     parts = X.map_blocks(_scores_of_block, model)
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _matrix_of_block(block: Block) -> Matrix:
+    return block.X
 
 
 def _scores_of_block(block: Block, model: Model) -> Array:

@@ -43,6 +43,7 @@ from separatrix.workflow.model_families import (
     ModelOptions,
     build_estimator,
     find_family,
+    provable_family,
 )
 from separatrix.workflow.preparing import (
     choose_settings,
@@ -132,9 +133,9 @@ def search_source(
     rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))
     y = source.y[rows]
     classes, counts = np.unique(y, return_counts=True)
-    # A proof needs scores that do not depend on each other.
-    by_rest = certify is not None and model == "auto"
-    family = find_family("logistic" if by_rest else model, len(classes))
+    family = find_family(model, len(classes))
+    if certify is not None:
+        family = provable_family(model, len(classes), certify)
     Cs = (DEFAULT_CS if certify is None else DEFAULT_INTERVAL) if Cs is None else Cs
     grid: dict[str, list[float]] = {"C": list(Cs)} | ({"l1_ratio": list(l1s)} if l1s else {})
     if "C" not in family.takes:
@@ -158,7 +159,13 @@ def search_source(
         else:
             if l1s:
                 raise OptionError(
-                    Message("{l1:subject} cannot be used with a proof.", l1=Parameter("l1")), "l1"
+                    Message(
+                        "{l1} cannot be used with {certify}: with an L1 penalty nothing bounds the "
+                        "optimum for other values of C. Omit one of them.",
+                        l1=Parameter("l1"),
+                        certify=Parameter("certify"),
+                    ),
+                    "l1",
                 )
             done = _prove(prepare, estimator, Cs, rows, y, own_folds, scoring, certify, on_proof)
     candidates = done.candidates

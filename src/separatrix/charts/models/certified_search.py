@@ -36,16 +36,7 @@ def certified_search(found: CertifiedSearch) -> Any:
     """
     goal = found.error - found.epsilon
     top = _top(found)
-    pieces = [
-        {
-            "from": float(first),
-            "to": float(last),
-            "low": float(low),
-            "high": float(min(high, top)),
-            "proof": _kind(float(low), goal, found.epsilon),
-        }
-        for first, last, low, high in zip(found.edges, found.edges[1:], found.low, found.high)
-    ]
+    runs = _runs(found, goal, top)
     points = [
         {"C": float(C), "error": float(value)} for C, value in zip(found.points, found.errors)
     ]
@@ -59,17 +50,11 @@ def certified_search(found: CertifiedSearch) -> Any:
         .title(None)
         .scale(domain=["proven", "thin proof", "not proven"], range=[TRAINING, "#E69F00", WRONG])
     )
-    shown = [
-        alt.Tooltip("from:Q", format=".4g"),
-        alt.Tooltip("to:Q", format=".4g"),
-        alt.Tooltip("low:Q", format=percent),
-        alt.Tooltip("high:Q", format=percent),
-        "proof:N",
-    ]
-    area = alt.Chart(data(pieces)).mark_rect(opacity=0.3, stroke=None, clip=True)
-    area = area.encode(x=x, x2="to:Q", y=y, y2="high:Q", color=hue, tooltip=shown)
-    edge = alt.Chart(data(pieces)).mark_rule(strokeWidth=1.6, clip=True)
-    edge = edge.encode(x=x, x2="to:Q", y=y, color=hue)
+    base = alt.Chart(data(runs)).transform_flatten(["from", "low", "high"])
+    area = base.mark_area(opacity=0.3, interpolate="step-after", clip=True)
+    area = area.encode(x=x, y=y, y2="high:Q", color=hue, detail="run:N")
+    edge = base.mark_line(strokeWidth=1.4, interpolate="step-after", clip=True)
+    edge = edge.encode(x=x, y=y, color=hue, detail="run:N")
     line = alt.Chart(data([{"low": goal}])).mark_rule(color=OTHERS, strokeDash=[5, 4])
     dots = alt.Chart(data(points)).mark_point(filled=True, size=16, color=TRAINING, opacity=1)
     best = alt.Chart(data([{"from": found.C, "low": found.error}]))
@@ -92,6 +77,25 @@ def certified_search(found: CertifiedSearch) -> Any:
     ]
     title = f"{_NAMES[found.measure].capitalize()} for every C"
     return finish(chart, title, subtitle, " ".join(found.sentences()))
+
+
+def _runs(found: CertifiedSearch, goal: float, top: float) -> list[dict[str, Any]]:
+    """Return stretches of pieces with the same kind of proof, each as lists of its steps."""
+    runs: list[dict[str, Any]] = []
+    high = np.minimum(found.high, top).tolist()
+    for first, last, least, most in zip(found.edges, found.edges[1:], found.low.tolist(), high):
+        kind = _kind(least, goal, found.epsilon)
+        if not runs or runs[-1]["proof"] != kind:
+            runs.append({"run": len(runs), "proof": kind, "from": [], "low": [], "high": []})
+        run = runs[-1]
+        for name, value in (("from", float(first)), ("low", least), ("high", most)):
+            run[name].append(value)
+        run["end"] = float(last)
+    for run in runs:  # a step needs its end
+        run["from"].append(run.pop("end"))
+        run["low"].append(run["low"][-1])
+        run["high"].append(run["high"][-1])
+    return runs
 
 
 def _kind(low: float, goal: float, epsilon: float) -> str:

@@ -239,9 +239,14 @@ def _require_certificate(task: Task, data: Dataset, measure: str) -> None:
     """Raise if there are no bounds for a task."""
     if not has_one_peak(task.loss, task.n_outputs):
         raise ParameterError(
-            f"certified_search has no bounds for the loss '{task.loss.name}', which must be smooth "
-            "with scores that do not depend on each other. Use multiclass='ovr' for several "
-            "classes, and loss='squared_hinge' for a LinearSVC.",
+            Message(
+                "certified_search has no bounds for the loss '{name}': it must be smooth, with "
+                "scores that do not depend on each other. Use {ovr} for several classes, and "
+                "{smooth} for a LinearSVC.",
+                name=task.loss.name,
+                ovr=Parameter("multiclass", "ovr"),
+                smooth=Parameter("loss", "squared_hinge"),
+            ),
             parameter="multiclass" if task.n_outputs > 1 else "loss",
         )
     if data.n_features > MOST_WEIGHTS:

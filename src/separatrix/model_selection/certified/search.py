@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.errors import ParameterError
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.validation import (
     as_list,
     require_choice,
@@ -131,8 +131,12 @@ def _interval(C: Any) -> tuple[float, float]:
         require_strength("C", end)
     if len(ends) != 2 or not 0.0 < float(ends[0]) < float(ends[1]) < np.inf:
         raise ParameterError(
-            "The 'C' parameter must be a pair of finite numbers, the smallest and the largest C of "
-            f"the interval. Got {C!r} instead.",
+            Message(
+                "{C:subject} must be a pair of finite numbers, the smallest and the largest C of "
+                "the interval. Got {given!r} instead.",
+                C=Parameter("C"),
+                given=C,
+            ),
             parameter="C",
         )
     return float(ends[0]), float(ends[1])
