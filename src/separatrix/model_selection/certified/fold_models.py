@@ -31,7 +31,7 @@ from separatrix.verdict.regions.score_paths import PathRows, References, ScorePa
 from separatrix.verdict.regions.secant_curvature import has_one_peak
 
 LARGEST_GAP = 1e-7  # relative duality gap of the fits
-MOST_WEIGHTS = 1000  # of an output, for which a Hessian is computed
+MOST_COLUMNS = 500  # of X, for one Hessian per fit; fewer with several classes
 
 
 @dataclass(frozen=True)
@@ -249,10 +249,11 @@ def _require_certificate(task: Task, data: Dataset, measure: str) -> None:
             ),
             parameter="multiclass" if task.n_outputs > 1 else "loss",
         )
-    if data.n_features > MOST_WEIGHTS:
+    most = int(MOST_COLUMNS / np.sqrt(task.n_outputs))
+    if data.n_features > most:
         raise ValueError(
-            f"certified_search computes a Hessian for every fit and so takes X with up to "
-            f"{MOST_WEIGHTS:,} columns. Got {data.n_features:,}. Select features first."
+            "certified_search computes a Hessian for every class against the rest, and so takes X "
+            f"with up to {most} columns here. Got {data.n_features:,}. Select features first."
         )
     if measure == "log_loss" and task.loss.probabilities(np.zeros((1, 1, task.n_outputs))) is None:
         raise ParameterError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ def certified_search(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n, d)
-        Training data, with up to 1,000 columns.
+        Training data, with up to 500 columns; fewer with several classes.
     y : array-like of shape (n,)
         Class labels.
     estimator : estimator, default=None
@@ -165,6 +165,7 @@ class _Search:
             room = self.max_points - len(self.points)
             self._train(sorted(waiting[:room]))
             waiting = [C for gap in self.gaps for C in gap.next_values(self.target)]
+            self._forget_references()
             if on_progress is not None:
                 best = self.best
                 on_progress(SearchProgress(self.proven, len(self.points), best.C, best.value))
@@ -209,6 +210,15 @@ class _Search:
         self.gaps = [
             old.get((left.C, right.C)) or Gap.between(self.fits, left, right)
             for left, right in zip(self.points, self.points[1:])
+        ]
+
+    def _forget_references(self) -> None:
+        """Free what only bounds of new values nearby would use, where everything is proven."""
+        done = [bool(gap.is_proven(self.target).all()) for gap in self.gaps]
+        nothing: list[References | None] = [None] * len(self.fits.folds)
+        self.points = [
+            replace(point, references=nothing) if before and after else point
+            for point, before, after in zip(self.points, [True, *done], [*done, True])
         ]
 
     def _nearest(self, C: float, known: list[float]) -> int:
