@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.data import Block, Dataset
 from separatrix.data.block_sums import largest_weights
 from separatrix.errors import ParameterError
-from separatrix.estimators.validation import list_classes, require_number
+from separatrix.estimators.checks.validation import list_classes, require_number
 from separatrix.matrix import Array
 
 
