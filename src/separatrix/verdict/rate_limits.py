@@ -74,8 +74,8 @@ class RateLimits:
         at_kept = curvature == self.at_kept[m]
         side = "above" if step.rate > limit else "below"
         words = (
-            f"The learning rate {rate_words(step.rate)} is {side} {limit:.2g}, the stability limit at {kept if at_kept else 'the starting weights'} "
-            f"({step.formula} / the largest eigenvalue of the Hessian there)."
+            f"The learning rate {rate_words(step.rate)} is {side} {limit:.2g}, the stability limit "
+            f"at {kept if at_kept else 'the starting weights'} ({step.formula} / the largest eigenvalue of the Hessian there)."
         )
         if trace.stop_reason == "diverged" and not at_kept:
             flat = f" The objective is flatter at {kept}"
