@@ -75,7 +75,8 @@ class RateLimits:
         side = "above" if step.rate > limit else "below"
         words = (
             f"The learning rate {rate_words(step.rate)} is {side} {limit:.2g}, the stability limit "
-            f"at {kept if at_kept else 'the starting weights'} ({step.formula} / the largest eigenvalue of the Hessian there)."
+            f"at {kept if at_kept else 'the starting weights'} ({step.formula} / the largest "
+            "eigenvalue of the Hessian there)."
         )
         if trace.stop_reason == "diverged" and not at_kept:
             flat = f" The objective is flatter at {kept}"
