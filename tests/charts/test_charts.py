@@ -19,7 +19,7 @@ from separatrix import GradientDescentClassifier, Study, charts
 from separatrix.charts.drawing.chart_data import thinned
 from separatrix.charts.drawing.positions import spread
 from separatrix.text import describe_configuration
-from separatrix.training.history import History
+from separatrix.training.recording.history import History
 from support.charting import channels, drawn, of, rows_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -150,6 +150,14 @@ def test_lines_and_marks_are_inside_the_axes(extreme, measured, log, layout):
     for row in inside:
         assert low <= min(row["value"])
         assert max(row["value"]) <= high
+
+
+def test_single_epochs_far_below_all_others_do_not_compress_a_logarithmic_axis(iris):
+    history = GradientDescentClassifier(learning_rate=0.1, epochs=30).fit(*iris).history_
+    dip = History({**history, "train_loss": np.where(np.arange(30) == 20, 1e-12, 0.5)})
+    chart = charts.curves({"dip": dip, "smooth": history}, log_y=True, layout="overlaid")
+    low, high = channels(chart, "y")[0]["scale"]["domain"]
+    assert 1e-6 < low <= history["train_loss"].min() <= high
 
 
 def test_one_run_with_a_large_loss_does_not_compress_the_others(iris):

@@ -43,7 +43,7 @@ def test_several_classes_are_one_against_the_rest():
 
 
 def test_an_interval_that_is_not_proven_is_an_exit_code_and_a_warning(monkeypatch):
-    import separatrix.workflow.searching as searching
+    import separatrix.workflow.search.searching as searching
 
     full = searching.certified_search
     monkeypatch.setattr(

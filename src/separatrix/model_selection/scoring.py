@@ -16,7 +16,7 @@ from separatrix._sklearn_compat import (
     score_estimator,
 )
 from separatrix.data import Block, Dataset
-from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.linear_classifier import LinearClassifier, scores_of_block
 from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
@@ -126,13 +126,9 @@ def scores_of_models(
 def _scores(model: Model, X: Matrix | Dataset) -> Array:
     if isinstance(X, Matrix):
         return model.scores(X)
-    parts = X.map_blocks(_scores_of_block, model)
+    parts = X.map_blocks(scores_of_block, model)
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _matrix_of_block(block: Block) -> Matrix:
     return block.X
-
-
-def _scores_of_block(block: Block, model: Model) -> Array:
-    return model.scores(block.X)

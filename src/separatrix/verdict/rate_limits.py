@@ -69,13 +69,14 @@ class RateLimits:
     def _local_words(self, m: int, step: StepSize, trace: Trace) -> str:
         curvature = self._local(m, step, trace)
         if not curvature > 0.0:
-            return f"The learning rate was {step.rate:.3g}."
+            return f"The learning rate was {rate_words(step.rate)}."
         limit, kept = step.stable_times / curvature, _place_kept(trace)
         at_kept = curvature == self.at_kept[m]
+        side = "above" if step.rate > limit else "below"
         words = (
-            f"The learning rate {step.rate:.3g} is {'above' if step.rate > limit else 'below'} "
-            f"{limit:.2g}, the stability limit at {kept if at_kept else 'the starting weights'} "
-            f"({step.formula} / the largest eigenvalue of the Hessian there)."
+            f"The learning rate {rate_words(step.rate)} is {side} {limit:.2g}, the stability limit "
+            f"at {kept if at_kept else 'the starting weights'} ({step.formula} / the largest "
+            "eigenvalue of the Hessian there)."
         )
         if trace.stop_reason == "diverged" and not at_kept:
             flat = f" The objective is flatter at {kept}"
@@ -119,7 +120,7 @@ class RateLimits:
         if step_size.rate > safe:
             return f"Lower the learning rate below {rounded_down(safe)}, or use larger batches"
         less = ", less momentum" if step_size.momentum > 0.0 else ""
-        return f"Use larger batches{less} or a learning rate below {step_size.rate:.3g}"
+        return f"Use larger batches{less} or a learning rate below {rate_words(step_size.rate)}"
 
 
 def _place_kept(trace: Trace) -> str:
@@ -132,6 +133,15 @@ def _place_kept(trace: Trace) -> str:
 
 def _stack(models: Sequence[Model], which: Array) -> Model:
     return Model.stack([models[m] for m in which.tolist()])
+
+
+def rate_words(rate: float) -> str:
+    """Format a rate with three digits; large ones are written out.
+
+    >>> rate_words(0.33378), rate_words(1000.0)
+    ('0.334', '1000')
+    """
+    return f"{float(f'{rate:.3g}'):g}"
 
 
 def rounded_down(rate: float) -> str:

@@ -16,7 +16,7 @@ from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.results.pictures import FailedSteps
 from separatrix.text import describe_configuration, named_class
 from separatrix.web.packed_arrays import packed
-from separatrix.workflow.data_sample import DataSample
+from separatrix.workflow.pictures.data_sample import DataSample
 
 MOST_BARS = 8  # weights of a class that are shown
 MOST_CLASSES = 12  # classes whose weights are shown
@@ -161,6 +161,7 @@ def _failure(facts: StudyFacts, failure: FailedSteps | None) -> dict[str, Any] |
         "epochs": failure.epochs.tolist(),
         "steps": [_rounded(values) for values in failure.objectives],
         "valleys": _valleys(failure),
+        "is_rate_stable": _is_rate_stable(row, failure),
     }
 
 
@@ -168,6 +169,14 @@ def _what_failed(row: Row) -> str:
     if row.diverged:
         return "diverged"
     return "oscillates" if row.problem == "oscillating" else "did not converge"
+
+
+def _is_rate_stable(row: Row, failure: FailedSteps) -> bool:
+    """Whether the rate is stable at all weights without momentum, and the run has momentum."""
+    rate, times, limit = failure.rate, failure.stable_times, row.safe_rate
+    if rate is None or times is None or limit is None:
+        return False
+    return rate <= limit and times > 2.0
 
 
 def _valleys(failure: FailedSteps) -> list[list[float]] | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.data import BlockRows
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array
 from separatrix.model_selection.candidates import Candidate, FoldFit
@@ -106,6 +107,8 @@ def prove_choice(
 
 def require_bounds(work: CrossValidation, candidates: Sequence[Candidate]) -> None:
     """Raise unless the score is the accuracy and all candidates can have regions."""
+    if isinstance(work.X, BlockRows):
+        raise ValueError(f"certified=True needs all rows in memory. Got {work.X!r}.")
     if not work.scorer.is_accuracy:
         raise ValueError(
             "certified=True bounds the accuracy without weights. Set scoring=None or "

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from separatrix.data import Dataset, rows_per_block
+from separatrix.data import BlockRows, Dataset, rows_per_block
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.class_weights import with_class_weights
+from separatrix.estimators.checks.class_weights import with_class_weights
+from separatrix.estimators.checks.training_data import as_weights, make_dataset
+from separatrix.estimators.checks.validation import require_equal_lengths, require_labels
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.training_data import as_weights, make_dataset
-from separatrix.estimators.validation import require_equal_lengths, require_labels
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.model_selection.candidates import Candidate, copy_unfitted
@@ -97,6 +97,11 @@ class FoldModels:
         cls, estimator: Any, X: Any, y: Any, sample_weight: Any, cv: Any, measure: str
     ) -> FoldModels:
         """Check the data and the estimator, and split the rows."""
+        if isinstance(X, BlockRows):
+            raise TypeError(
+                f"certified_search needs all rows in memory. Got {X!r}. Pass an array or a sparse "
+                "matrix."
+            )
         require_equal_lengths(X, y)
         require_labels("y", y)
         labels = column_or_1d(y, warn=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.validation import (
     as_list,
     require_choice,
     require_count,
@@ -24,7 +24,7 @@ from separatrix.model_selection.certified.gaps import Gap
 from separatrix.model_selection.certified.result import CertifiedSearch
 from separatrix.model_selection.certified.row_measures import MEASURES
 from separatrix.training import Interrupted
-from separatrix.training.progress import TrainingCounter
+from separatrix.training.recording.progress import TrainingCounter
 from separatrix.verdict.regions.score_paths import References
 
 FIRST_SPACING = 0.8  # of log C, at the start
