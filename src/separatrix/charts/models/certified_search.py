@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 
 from separatrix.charts.drawing.chart_data import data, short
-from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, WRONG, finish
+from separatrix.charts.drawing.theme import CHOSEN, OTHERS, TRAINING, VALIDATION, WRONG, finish
 from separatrix.model_selection.certified import CertifiedSearch
 
 _WIDTH, _HEIGHT = 480, 320
@@ -48,7 +48,7 @@ def certified_search(found: CertifiedSearch) -> Any:
     hue = (
         alt.Color("proof:N")
         .title(None)
-        .scale(domain=["proven", "thin proof", "not proven"], range=[TRAINING, "#E69F00", WRONG])
+        .scale(domain=["proven", "thin proof", "not proven"], range=[TRAINING, VALIDATION, WRONG])
     )
     base = alt.Chart(data(runs)).transform_flatten(["from", "low", "high"])
     area = base.mark_area(opacity=0.3, interpolate="step-after", clip=True)
