@@ -12,21 +12,21 @@ import numpy as np
 from separatrix.data import Dataset
 from separatrix.device import to_host
 from separatrix.errors import ParameterError
-from separatrix.estimators.fit_many import fit_many
-from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
-from separatrix.estimators.training_data import make_dataset
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.training_data import make_dataset
+from separatrix.estimators.checks.validation import (
     list_classes,
     require_choice,
     require_count,
     require_number,
     require_two_classes,
 )
+from separatrix.estimators.fit_many import fit_many
+from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.training import OnEpoch, Stop, train
-from separatrix.training.callbacks import telling
-from separatrix.training.stopping_rules import MONITORS, PATIENCE_RULES
+from separatrix.training.recording.callbacks import telling
+from separatrix.training.stopping.stopping_rules import MONITORS, PATIENCE_RULES
 from separatrix.training.task import Task
 
 DIVERGED = frozenset({"diverged"})
@@ -59,7 +59,7 @@ class EpochClassifier(LinearClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -70,10 +70,10 @@ class EpochClassifier(LinearClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Training data.
-        y : array-like of shape (n,)
-            Class labels.
+        X : array-like or sparse matrix of shape (n, d), or rows on disk
+            Training data. Rows on disk come from `separatrix.open`.
+        y : array-like of shape (n,), default=None
+            Class labels. Rows on disk have their own.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows. None means 1 for every row.
         X_val, y_val : array-like of shape (m, d) and (m,), default=None

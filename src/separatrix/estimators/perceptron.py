@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 from separatrix.data import Dataset
+from separatrix.estimators.checks.validation import as_seed, require_count, require_number
 from separatrix.estimators.scikit_learn_parameters import own_value
 from separatrix.estimators.stochastic import StochasticClassifier
-from separatrix.estimators.validation import as_seed, require_count, require_number
 from separatrix.losses import LOSSES
 from separatrix.solvers import PerceptronRule
 from separatrix.training import OnEpoch
@@ -136,7 +136,7 @@ class Perceptron(StochasticClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -149,10 +149,10 @@ class Perceptron(StochasticClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Training data.
-        y : array-like of shape (n,)
-            Class labels.
+        X : array-like or sparse matrix of shape (n, d), or rows on disk
+            Training data. Rows on disk come from `separatrix.open`.
+        y : array-like of shape (n,), default=None
+            Class labels. Rows on disk have their own.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows. None means 1 for every row.
         X_val, y_val : array-like of shape (m, d) and (m,), default=None

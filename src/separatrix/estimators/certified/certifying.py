@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.data import BlockRows
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.certified_predictions import (
+from separatrix.estimators.certified.certified_predictions import (
     CertifiedPredictions,
     certify_rows,
     coefficient_radius,
 )
+from separatrix.estimators.checks.validation import is_number, require_finite
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.validation import is_number, require_finite
 from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix
 from separatrix.verdict.regions import Region
@@ -74,6 +75,11 @@ class CertifyingClassifier(LinearClassifier):
         """
         check_is_fitted(self)
         region = self._require_region()
+        if isinstance(X, BlockRows):
+            raise ValueError(
+                f"certify needs rows in memory. Got {X!r}. Read a part of them with its method "
+                "load, which returns X and y."
+            )
         checked = self._checked(X)
         require_finite("X", checked)
         rows = Matrix(self._apply_feature_map(checked))
