@@ -43,7 +43,7 @@ def test_a_folder_without_lessons_is_refused(tmp_path):
 
 
 def test_the_settings_of_built_in_lessons_are_known_to_the_playground():
-    script = (BUILT_IN.parent / "scripts" / "settings.js").read_text()
+    script = (BUILT_IN.parent / "scripts" / "playground" / "settings.js").read_text()
     defaults = script[script.index("DEFAULTS = {") : script.index("};")]
     known = set(re.findall(r"(\w+):", defaults))
     for lesson in read_lessons():

@@ -86,7 +86,9 @@ def study_snapshot(path: Path, name: str, job: JobState) -> dict[str, Any]:
     most = None if facts.finished else LIVE_NUMBERS
     page: dict[str, Any] = {**study_page(facts, most)}
     progress = study_progress(facts, plan, live, running=writer is not None or job.running)
-    return {"progress": progress | _of_job(job), "page": page}
+    # The process of a finished study can take a moment to end.
+    stoppable = job.running and not facts.finished
+    return {"progress": progress | _of_job(job) | {"stoppable": stoppable}, "page": page}
 
 
 def _before(name: str, job: JobState) -> dict[str, Any]:

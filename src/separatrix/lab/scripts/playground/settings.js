@@ -14,7 +14,7 @@ export const DEFAULTS = {
   acrossValues: ["0.01", "0.03", "0.1", "0.3", "1", "3"],
   downValues: ["0", "0.5", "0.8", "0.9", "0.95"],
   selected: null, compared: null, epoch: 0, speed: 20,
-  lesson: null, step: 0,
+  axes: ["0", "1"], explained: null, lesson: null, step: 0,
 };
 
 /** Parameters that a grid can vary: the server's name, our name, words, and usual values. */
@@ -64,6 +64,10 @@ function text(name, value) {
 function parsed(name, text) {
   const like = DEFAULTS[name];
   if (name === "lesson") return text.slice(0, 60);
+  if (name === "explained") {
+    const point = text.split(",").map(Number);
+    return point.length === 3 && point.every(Number.isFinite) ? point : undefined;
+  }
   if (name === "points") {
     const points = text.split(";").map(p => p.split(",").map(Number));
     return points.every(p => p.length === 3 && p.every(Number.isFinite)) ? points : undefined;

@@ -3,8 +3,9 @@
 import { button, element, fill } from "./dom.js";
 import { drawPoints, makeShader } from "./plane.js";
 import { short } from "./scales.js";
-import { hasDiverged, measure } from "./epochs.js";
+import { measure } from "./epochs.js";
 import { VARIED, cells, modelWords } from "./settings.js";
+import { isBad } from "./verdict_words.js";
 
 const PIXELS = 22; // along a side of a small plane
 const SIZE = 96; // of the canvas of its points
@@ -54,7 +55,7 @@ export function makeMiniPlanes({ choose, enlarge }) {
       build();
       shader = makeShader(play, features, PIXELS, paper);
       const pale = `rgb(${paper.join(" ")})`;
-      for (const part of parts) drawPoints(part.dots, play.points, play.reach, 1.6, pale);
+      for (const part of parts) drawPoints(part.dots, play, 1.6, pale);
     },
     /** Draw all planes; `sane` returns the row of a model, that before it diverged if it has. */
     draw(sane, diverged) {
@@ -63,28 +64,21 @@ export function makeMiniPlanes({ choose, enlarge }) {
         part.gone = diverged[k];
       });
     },
-    /** Write the losses and marks; `verdicts` are diagnoses by model, `best` and `chosen` numbers. */
-    mark({ first, row, verdicts, best, chosen, compared }) {
+    /** Write the losses and marks; `states` are words by model, `best` and `chosen` numbers. */
+    mark({ row, states, best, chosen, compared }) {
       parts.forEach((part, k) => {
-        const bad = hasDiverged(play, first, row, k) ? "diverged" : shortVerdict(verdicts?.[k]);
+        const state = states[k];
         const loss = short(measure(play, row, k, "objective"), settings.acrossValues.length > MANY ? 2 : 3);
-        part.mark.textContent = bad === "diverged" ? "" : loss;
-        part.state.textContent = bad;
-        part.node.classList.toggle("bad", Boolean(bad));
+        part.mark.textContent = state === "diverged" ? "" : loss;
+        part.state.textContent = state;
+        part.node.classList.toggle("bad", isBad(state));
         part.node.classList.toggle("best", k === best);
         part.node.classList.toggle("compared", k === compared);
         part.node.setAttribute("aria-pressed", String(k === chosen));
         const lowest = k === best ? ", the best" : "";
-        part.node.setAttribute("aria-label", `${part.label}: ${bad ? `${bad}, ` : ""}loss ${loss}${lowest}`);
+        part.node.setAttribute("aria-label", `${part.label}: ${state ? `${state}, ` : ""}loss ${loss}${lowest}`);
       });
     },
     names: () => [VARIED[settings.across].words, VARIED[settings.down].words],
   };
-}
-
-/** Return the word for the first serious diagnosis of a model, or "". */
-export function shortVerdict(verdict) {
-  const kinds = { diverged: "diverged", oscillating: "oscillates", ended_higher: "rises" };
-  const found = verdict?.diagnoses.find(d => d.kind in kinds);
-  return found ? kinds[found.kind] : "";
 }
