@@ -180,6 +180,8 @@ def test_a_study_of_an_uploaded_file_keeps_the_file_beside_the_store(lab):
     source = {"source": {"file": key}}
     _, described = lab.json("/api/new/data", source)
     assert described["label"] == "way"
+    assert described["name"] == "my-rows"
+    assert described["words"].startswith("my-rows.csv: ")
     assert [(one["name"], one["kind"]) for one in described["columns"]] == [
         ("a", "numbers"), ("b", "numbers")]  # fmt: skip
     assert described["rows"][0] == ["0", "0"]
@@ -191,8 +193,8 @@ def test_a_study_of_an_uploaded_file_keeps_the_file_beside_the_store(lab):
     assert plan["runs"] % 2 == 0
     assert lab.json("/api/new", form)[0] == 200
     lab.wait_for("my%20rows", "finished")
-    (kept,) = (lab.store.parent / "separatrix-files").iterdir()
-    assert kept.name == key
+    (kept,) = (lab.store.parent / "separatrix-files").glob("*/*")
+    assert kept.name == "my-rows.csv"
     assert kept.read_bytes() == body
     assert str(kept) in stored_page(lab, "my rows")["reproduce"][0]["text"]
 

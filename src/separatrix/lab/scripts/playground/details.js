@@ -39,7 +39,7 @@ export function makeDetails({ chooseAxes }) {
       ["gradient norm", measured("gradient_norm", short)],
       ["objective above the optimum", gap],
     ].filter(Boolean);
-    const head = models.length > 1 && element("thead", {}, element("tr", {}, element("th"),
+    const head = models.length > 1 && element("thead", {}, element("tr", {}, element("td"),
       models.map(m => element("th", { scope: "col" }, words(m)))));
     fill(numbersNode, element("table", {}, head, element("tbody", {}, rows.map(([name, text]) =>
       element("tr", {}, element("th", { scope: "row", class: "words" }, name),

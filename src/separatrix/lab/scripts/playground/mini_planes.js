@@ -9,6 +9,7 @@ import { isBad } from "./verdict_words.js";
 
 const PIXELS = 22; // along a side of a small plane
 const SIZE = 96; // of the canvas of its points
+const SMALL = 0.01; // a loss that is written with fewer digits
 const MANY = 7; // columns from which losses are written in small print
 
 /** Return the grid: `node`, `setPlay(...)`, `draw(epoch)` and `mark(...)`. */
@@ -68,7 +69,8 @@ export function makeMiniPlanes({ choose, enlarge }) {
     mark({ row, states, best, chosen, compared }) {
       parts.forEach((part, k) => {
         const state = states[k];
-        const loss = short(measure(play, row, k, "objective"), settings.acrossValues.length > MANY ? 2 : 3);
+        const value = measure(play, row, k, "objective");
+        const loss = short(value, settings.acrossValues.length > MANY || value < SMALL ? 2 : 3);
         part.mark.textContent = state === "diverged" ? "" : loss;
         part.state.textContent = state;
         part.node.classList.toggle("bad", isBad(state));
