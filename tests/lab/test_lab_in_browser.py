@@ -19,6 +19,7 @@ PAGES = (
     "/lessons",
     f"/play{SMALL}",
     f"/play{SMALL}&compared=1&loss=hinge",
+    "/play#epoch=60",
 )
 
 

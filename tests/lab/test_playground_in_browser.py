@@ -27,7 +27,8 @@ def test_a_playground_is_played_stepped_back_and_reset(browser, lab):
 
 
 def test_the_grid_enlarges_chooses_compares_and_marks_what_fails(browser, lab):
-    hash_ = "#data=blobs&count=50&noise=0.5&acrossValues=0.1,10000&downValues=0,0.3&epoch=12&l2=0.1"
+    data = "#data=blobs&features=linear&count=50&noise=0.5"
+    hash_ = f"{data}&acrossValues=0.1,10000&downValues=0,0.3&epoch=12&l2=0.1"
     with opened(browser, lab, f"/play{hash_}") as page:
         page.wait_for_selector(".plane.bad")
         states = page.texts(".plane .state")
@@ -72,7 +73,7 @@ def test_points_are_drawn_and_the_address_holds_them(browser, lab):
 def test_a_point_is_explained_as_a_graph_and_the_step_in_numbers(browser, lab):
     with opened(browser, lab, f"/play{SMALL}&epoch=5&classes=3") as page:
         ready(page, 4)
-        page.wait_for_selector("text=The step after epoch 5, in numbers")
+        page.wait_for_selector("text=The weights at epoch 5, and the next step")
         plane = page.locator(".stack .front").first
         plane.focus()
         plane.press("n")
@@ -131,7 +132,7 @@ def test_points_of_one_class_are_shown_before_there_is_a_model(browser, lab):
 
 
 def test_the_sentence_belongs_to_the_model_that_is_shown(browser, lab):
-    hash_ = "#data=moons&l2=0.5&acrossValues=0.3,5&downValues=0&epoch=20&selected=0"
+    hash_ = "#data=moons&features=linear&l2=0.5&acrossValues=0.3,5&downValues=0&epoch=20&selected=0"
     with opened(browser, lab, f"/play{hash_}") as page:
         page.wait_for_selector(".plane.bad")
         assert "Diverged." not in page.inner_text(".says")
@@ -141,7 +142,7 @@ def test_the_sentence_belongs_to_the_model_that_is_shown(browser, lab):
 
 
 def test_a_small_swing_of_momentum_is_no_failure(browser, lab):
-    hash_ = "#acrossValues=0.3,3&downValues=0.9,0.95&epoch=60"
+    hash_ = "#features=linear&acrossValues=0.3,3&downValues=0.9,0.95&epoch=60"
     with opened(browser, lab, f"/play{hash_}") as page:
         page.wait_for_selector(".plane.bad")
         assert page.texts(".plane .state") == ["swings", "swings", "oscillates", "oscillates"]
@@ -155,7 +156,7 @@ def test_two_models_are_compared_in_numbers_and_another_one_is_chosen(browser, l
         page.select_option("[aria-label='compared with']", "3")
         assert "compared=3" in page.evaluate("location.hash")
         names = ["learning rate 0.1, momentum 0", "learning rate 1, momentum 0.9"]
-        assert page.texts(".view-part thead th")[1:] == names
+        assert page.texts(".view-part thead th") == names
         shown = page.texts(".view-part tbody tr >> nth=0 >> td")
         assert shown[0] != shown[1]
 
@@ -186,6 +187,12 @@ def test_the_label_column_of_a_file_is_chosen_and_its_columns_name_the_axes(brow
         page.select_option("[aria-label='columns shown']", "two")
         until(page, "document.querySelector('.axis.across b').textContent === 'p'")
         assert page.inner_text(".axis.up b") == "q"
+
+
+def test_weights_that_the_l1_penalty_sets_to_zero_are_counted(browser, lab):
+    hash_ = "#data=circles&features=cubes&rate=0.1&momentum=0.9&l1=0.03&grid=false&epoch=300"
+    with opened(browser, lab, f"/play{hash_}") as page:
+        page.wait_for_selector("text=7 of 9 weights are exactly 0.")
 
 
 def test_a_rule_without_momentum_takes_momentum_from_the_grid(browser, lab):

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from support.browser import Opened
 
-SMALL = "#data=blobs&count=50&acrossValues=0.1,1&downValues=0,0.9"
+SMALL = "#data=blobs&count=50&features=linear&acrossValues=0.1,1&downValues=0,0.9"
 
 
 @contextmanager

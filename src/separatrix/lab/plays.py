@@ -121,6 +121,7 @@ def describe_play(play: Play) -> dict[str, Any]:
                 "offset": place.offset,
                 "outputs": place.outputs,
                 "probability": _probability(play.objective(m).loss),
+                "descends": play.batches[place.batch].solver.descends,
                 "margin": _margin(play.objective(m).loss),
                 "objective": play.objective(m).words(0),
             }

@@ -4,7 +4,7 @@ import { getJson } from "./client.js";
 import { element, fill } from "./dom.js";
 import { measure } from "./epochs.js";
 import { drawGraph } from "./graph.js";
-import { percentage, short } from "./scales.js";
+import { count, percentage, short } from "./scales.js";
 import { drawSurface } from "./surface.js";
 
 const NOISE = 1e-12; // share of the largest gradient below which another one is rounding error
@@ -58,11 +58,13 @@ export function makeDetails({ chooseAxes }) {
 
   function showStep(play, step, epoch) {
     const several = new Set(step.rows.map(r => r.output)).size > 1;
+    const weights = step.rows.filter(r => r.name !== "bias"), zeros = weights.filter(r => r.weight === 0).length;
     const largest = Math.max(...step.rows.map(r => Math.abs(r.gradient)));
     const clean = v => Math.abs(v) < NOISE * largest ? 0 : v;
     const limit = step.safe_rate
       ? ` A rate below ${short(step.safe_rate, 2)} (2/L) is stable at all weights.` : "";
-    fill(gradientPart, element("h2", {}, `The step after epoch ${epoch}, in numbers`),
+    fill(gradientPart, element("h2", {}, `The weights at epoch ${epoch}, and the next step`),
+      zeros > 0 && epoch > 0 && element("p", {}, `${zeros} of ${count(weights.length, "weight")} are exactly 0.`),
       element("p", { class: "note" }, `${step.formula}, with g the gradient.${limit}`),
       step.objective && element("p", { class: "note" }, `Objective: ${step.objective}.`),
       element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "gradient" },

@@ -2,7 +2,7 @@
 
 import { button, element, fill } from "./dom.js";
 import { drawPoints, makeShader } from "./plane.js";
-import { short } from "./scales.js";
+import { percentage, short } from "./scales.js";
 import { measure } from "./epochs.js";
 import { VARIED, cells, modelWords } from "./settings.js";
 import { isBad } from "./verdict_words.js";
@@ -10,6 +10,7 @@ import { isBad } from "./verdict_words.js";
 const PIXELS = 22; // along a side of a small plane
 const SIZE = 96; // of the canvas of its points
 const SMALL = 0.01; // a loss that is written with fewer digits
+const WIDE = 4; // columns that have room for the accuracy beside the loss
 const MANY = 7; // columns from which losses are written in small print
 
 /** Return the grid: `node`, `setPlay(...)`, `draw(epoch)` and `mark(...)`. */
@@ -30,7 +31,7 @@ export function makeMiniPlanes({ choose, enlarge }) {
       const dots = element("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
       const mark = element("small"), state = element("small", { class: "state" });
       const label = modelWords(settings, cell);
-      const one = button("", event => choose(k, event.shiftKey), { class: "plane", title: label });
+      const one = button("", event => choose(k, event.shiftKey), { class: "plane", "aria-label": label });
       fill(one, canvas, dots, state, mark);
       one.addEventListener("pointerenter", () => enlarge(k));
       one.addEventListener("focus", () => enlarge(k));
@@ -71,14 +72,18 @@ export function makeMiniPlanes({ choose, enlarge }) {
         const state = states[k];
         const value = measure(play, row, k, "objective");
         const loss = short(value, settings.acrossValues.length > MANY || value < SMALL ? 2 : 3);
-        part.mark.textContent = state === "diverged" ? "" : loss;
+        const right = percentage(measure(play, row, k, "train_accuracy"), 0);
+        const numbers = settings.acrossValues.length > WIDE ? loss : `${loss} · ${right}`;
+        part.mark.textContent = state === "diverged" ? "" : numbers;
+        const shown = [state, part.mark.textContent].filter(Boolean).join(" ");
         part.state.textContent = state;
         part.node.classList.toggle("bad", isBad(state));
         part.node.classList.toggle("best", k === best);
         part.node.classList.toggle("compared", k === compared);
         part.node.setAttribute("aria-pressed", String(k === chosen));
         const lowest = k === best ? ", the best" : "";
-        part.node.setAttribute("aria-label", `${part.label}: ${state ? `${state}, ` : ""}loss ${loss}${lowest}`);
+        part.node.setAttribute("aria-label", `${part.label}: ${shown}${lowest}`);
+        part.node.title = `${part.label}: loss ${loss}, training accuracy ${right}`;
       });
     },
     names: () => [VARIED[settings.across].words, VARIED[settings.down].words],

@@ -216,10 +216,10 @@ function move(by) {
 function draw() {
   if (!fits) return;
   transport.showEpoch(epoch);
-  const first = epochs.row(0), row = epochs.row(epoch);
+  const row = epochs.row(epoch);
   const shown = enlarged ?? settings.selected, compared = settings.compared;
-  const diverged = play.models.map((_, m) => hasDiverged(play, first, row, m));
-  const sane = m => diverged[m] ? lastSane(m, first) : row;
+  const diverged = play.models.map((_, m) => hasDiverged(play, epochs, row, m));
+  const sane = m => diverged[m] ? lastSane(m) : row;
   view.draw(sane(shown), shown, diverged[shown], words(shown), epoch);
   if (compared !== null) other.draw(sane(compared), compared, diverged[compared], words(compared), epoch);
   if (settings.grid) planes.draw(sane, diverged);
@@ -245,9 +245,9 @@ function drawChart(row, chosen) {
 }
 
 /** Return the last epoch before a model diverged. */
-function lastSane(model, first) {
+function lastSane(model) {
   let at = epoch;
-  while (at > 0 && hasDiverged(play, first, epochs.row(at), model)) at--;
+  while (at > 0 && hasDiverged(play, epochs, epochs.row(at), model)) at--;
   return epochs.row(at);
 }
 

@@ -9,9 +9,9 @@ export const DEFAULTS = {
   data: "moons", count: 200, noise: 0.2, classes: 3, seed: 0, points: [],
   file: null, columns: null,
   loss: "logistic", rule: "momentum", rate: 0.1, momentum: 0, batch: null, l1: 0, l2: 0,
-  features: "linear", gamma: 1, init: "zeros",
+  features: "squares", gamma: 1, init: "zeros",
   grid: true, across: "learning_rate", down: "momentum",
-  acrossValues: ["0.01", "0.03", "0.1", "0.3", "1", "3"],
+  acrossValues: ["0.01", "0.1", "0.3", "1", "3", "5"],
   downValues: ["0", "0.5", "0.8", "0.9", "0.95"],
   selected: null, compared: null, epoch: 0, speed: 20,
   axes: ["0", "1"], explained: null, lesson: null, step: 0,
@@ -19,7 +19,7 @@ export const DEFAULTS = {
 
 /** Parameters that a grid can vary: the server's name, our name, words, and usual values. */
 export const VARIED = {
-  learning_rate: { own: "rate", words: "learning rate", values: ["0.01", "0.03", "0.1", "0.3", "1", "3"] },
+  learning_rate: { own: "rate", words: "learning rate", values: ["0.01", "0.1", "0.3", "1", "3", "5"] },
   momentum: { own: "momentum", words: "momentum", values: ["0", "0.5", "0.8", "0.9", "0.95"] },
   l2: { own: "l2", words: "L2 penalty", values: ["0", "0.001", "0.01", "0.1", "1"] },
   l1: { own: "l1", words: "L1 penalty", values: ["0", "0.003", "0.01", "0.03", "0.1"] },

@@ -9,6 +9,7 @@ const TITLES = { diverged: "Diverged.", oscillating: "Oscillates.", ended_higher
 const BAD = ["diverged", "oscillating", "ended_higher", "overfitting"];
 const SETTLED = 0.02; // a swing of the objective that no longer matters, relative to the objective
 const LATELY = [5, 40]; // fewest and most epochs in which it is looked for
+const SAMPLED = 400; // earlier epochs among which the lowest objective is looked for
 
 /** Return the diagnosis that matters most, or undefined. */
 function firstDiagnosis(verdict) {
@@ -20,17 +21,18 @@ function firstDiagnosis(verdict) {
  * "oscillates" if the swing is small and dies out, as it does with momentum.
  */
 export function shortVerdict({ play, epochs, epoch, verdict, model }) {
-  if (hasDiverged(play, epochs.row(0), epochs.row(epoch), model)) return "diverged";
+  if (hasDiverged(play, epochs, epochs.row(epoch), model)) return "diverged";
   const found = verdict?.diagnoses.find(d => d.kind in WORDS);
   if (found?.kind === "oscillating" && hasSettled(play, epochs, epoch, model)) return "swings";
   return found ? WORDS[found.kind] : "";
 }
 
-/** Whether the last epochs stay close to the lowest objective of the model. */
+/** Whether the last epochs stay close to the lowest objective that the model ever had. */
 function hasSettled(play, epochs, epoch, model) {
   const at = e => measure(play, epochs.row(e), model, "objective");
   const count = Math.min(Math.max(Math.ceil(epoch / 10), LATELY[0]), LATELY[1]);
   let lowest = Infinity, high = 0;
+  for (let e = 0; e < epoch; e += Math.max(1, Math.ceil(epoch / SAMPLED))) lowest = Math.min(lowest, at(e));
   for (let e = Math.max(0, epoch - count); e <= epoch; e++) {
     lowest = Math.min(lowest, at(e));
     high = Math.max(high, at(e));
