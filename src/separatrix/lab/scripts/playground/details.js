@@ -12,7 +12,7 @@ const NOISE = 1e-12; // share of the largest gradient below which another one is
 /** Return the parts: `numbersNode`, `node`, and functions that fill them. */
 export function makeDetails({ chooseAxes }) {
   const numbersNode = element("div");
-  const surface = element("canvas", { class: "chart square", role: "img" });
+  const surface = element("canvas", { class: "chart square", role: "img", "aria-label": "Path of two weights" });
   const axisMenus = element("div", { class: "chips" });
   const surfacePart = element("div", { hidden: true },
     element("h2", {}, "Path of two weights over the objective"), axisMenus, surface,

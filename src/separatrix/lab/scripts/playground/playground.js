@@ -42,7 +42,7 @@ const details = makeDetails({ chooseAxes(axes) {
   remember();
   judge();
 } });
-const chart = element("canvas", { class: "chart", role: "img" });
+const chart = element("canvas", { class: "chart", role: "img", "aria-label": "Objective by epoch" });
 const says = makeSays();
 const classKey = element("p", { class: "note classes" }), curveKey = element("p", { class: "note" });
 const gridWords = element("p", { class: "note" });

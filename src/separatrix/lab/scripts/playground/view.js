@@ -13,9 +13,9 @@ const APART = 26; // pixels between two points that are drawn with one movement
  * mode. `heading` is shown above the plane; without one, it is the model in words.
  */
 export function makeView({ pick, draw, heading = null }) {
-  const title = heading ?? element("h2");
+  const title = heading ?? element("h2", {}, "The model");
   const back = element("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
-  const front = element("canvas", { width: SIZE, height: SIZE, class: "front", role: "img", tabindex: "0" });
+  const front = element("canvas", { width: SIZE, height: SIZE, class: "front", role: "img", tabindex: "0", "aria-label": "The plane" });
   const gone = element("p", { class: "gone", hidden: true }, "This model has diverged: its boundary before that is shown.");
   const stack = element("div", { class: "stack" }, back, front, gone);
   const across = element("div", { class: "axis across" }), up = element("div", { class: "axis up" });
