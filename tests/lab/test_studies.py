@@ -149,11 +149,13 @@ def test_a_study_is_started_killed_stopped_and_resumed_to_its_end(lab):
     assert running["progress"]["state"] == "running"
     assert running["progress"]["alive"] == 2
     assert running["page"]["curves"]["numbers"] == [0, 1]
+    assert {row["stopped"] for row in running["page"]["rows"]} == {"in training"}
     assert lab.json("/api/new", form)[0] == 400  # the name is taken
 
     os.kill(lab.studies.jobs._jobs["long"].process.pid, signal.SIGKILL)
     killed = lab.wait_for("long", "stopped")
     assert killed["progress"]["resumable"]
+    assert {row["stopped"] for row in killed["page"]["rows"]} == {"stopped"}
     assert "ended with code" in killed["progress"]["problem"]
     assert lab.json("/api/studies/long/resume", {}) == (200, {})
     lab.wait_for("long", "running")
@@ -165,6 +167,7 @@ def test_a_study_is_started_killed_stopped_and_resumed_to_its_end(lab):
     while not seen or seen[-1]["progress"]["state"] != "finished":
         ((last, value),) = events(lab, "long", 1, last)
         seen.append(value)
+    assert not seen[-1]["progress"]["stoppable"]
     assert seen[-1]["page"] == stored_page(lab, "long")
     shares = [value["progress"]["share"] for value in seen]
     assert shares == sorted(shares)
