@@ -22,7 +22,7 @@ from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.fit_many import finish_fit
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.scikit_learn_parameters import PENALTIES, RATIOS, UNSET
+from separatrix.estimators.scikit_learn_parameters import PENALTIES, RATIOS, is_unset
 from separatrix.estimators.training_data import as_weights
 from separatrix.estimators.validation import (
     as_list,
@@ -236,7 +236,8 @@ def _strengths(Cs: Any) -> Array:
 def _ratios(l1_ratios: Any, penalty: Any) -> Array:
     """Return the values of l1_ratio, which scikit-learn's `penalty` can override."""
     default = l1_ratios is None or (isinstance(l1_ratios, str) and l1_ratios == "warn")
-    require_choice("penalty", penalty, (*UNSET, *PENALTIES))
+    if not is_unset(penalty):
+        require_choice("penalty", penalty, ("auto", *PENALTIES))
     if penalty in RATIOS:
         return np.array([RATIOS[penalty]])
     if penalty == "elasticnet" and default:
