@@ -17,14 +17,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from separatrix.data import Dataset
 from separatrix.device import to_host
 from separatrix.display import fit_card
-from separatrix.estimators.fit_warnings import user_stacklevel
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.validation import (
     as_numbers,
     is_plain,
     list_classes,
     require_finite,
     require_numbers,
 )
+from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix, first_not_finite
 from separatrix.model import Model

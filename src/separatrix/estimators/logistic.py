@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from separatrix._sklearn_compat import CallbackSupportMixin
+from separatrix.estimators.checks.validation import require_choice, require_number
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.scikit_learn_parameters import (
     LIBLINEAR,
     own_multiclass,
     split_positional,
 )
-from separatrix.estimators.validation import require_choice, require_number
 from separatrix.losses import LOSSES, Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.training import Result

@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from separatrix._sklearn_compat import check_feature_names, check_sample_weight
 from separatrix.data import Dataset, current_rows_per_block
-from separatrix.estimators.class_weights import with_class_weights
-from separatrix.estimators.linear_classifier import ACCEPTED, LinearClassifier
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.class_weights import with_class_weights
+from separatrix.estimators.checks.validation import (
     as_numbers,
     is_plain,
     require_equal_lengths,
@@ -25,6 +24,7 @@ from separatrix.estimators.validation import (
     require_two_classes,
     require_weights,
 )
+from separatrix.estimators.linear_classifier import ACCEPTED, LinearClassifier
 from separatrix.matrix import Array
 
 # Up to this number of classes, every label is compared with each; above it, a search is faster.
