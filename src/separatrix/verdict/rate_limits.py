@@ -75,10 +75,10 @@ class RateLimits:
                 kinks = trace.stop_reason == "diverged" and np.isnan(self.L[m])
                 unknown = "; for a loss with kinks, no stable rate is known" if kinks else ""
                 return f"The learning rate was {rate_words(step.rate)}{unknown}."
+            limit = step.stable_times / self.l2[m]
             return (
-                f"The learning rate {rate_words(step.rate)} is above "
-                f"{step.stable_times / self.l2[m]:.2g}, the stability limit of the L2 penalty alone "
-                f"({step.formula} / l2)."
+                f"The learning rate {rate_words(step.rate)} is above {limit:.2g}, the stability "
+                f"limit of the L2 penalty alone ({step.formula} / l2)."
             )
         limit, kept = step.stable_times / curvature, _place_kept(trace)
         at_kept = curvature == self.at_kept[m]
