@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from separatrix.training.history import History
 
+from separatrix.training.recording.history import History
 from separatrix.web import write_report
 from separatrix.web.drawings import drawings
 

@@ -17,6 +17,7 @@ from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from separatrix.data import BlockRows
 from separatrix.errors import Message, OptionError, Parameter
 from separatrix.estimators import fit_many
 from separatrix.features.preparation import Preparation
@@ -26,6 +27,7 @@ from separatrix.model_files.bundle import Bundle
 from separatrix.model_selection import GridSearchCV
 from separatrix.model_selection.certified import SearchProgress, certified_search
 from separatrix.readers import Columns, Source
+from separatrix.readers.stored_source import StoredSource
 from separatrix.training.recording.callbacks import OnProgress, renumbered
 from separatrix.workflow.facts import (
     collect_convergence_warnings,
@@ -54,11 +56,16 @@ from separatrix.workflow.search.search_candidates import (
     candidate_facts,
 )
 from separatrix.workflow.search.search_folds import make_folds
-from separatrix.workflow.search.search_scorers import make_search_scorer, needs_probabilities
+from separatrix.workflow.search.search_scorers import (
+    PROVEN_SCORES,
+    make_search_scorer,
+    needs_probabilities,
+    require_provable,
+)
+from separatrix.workflow.stored_preparation import preparation_of, settings_of
 
 DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 DEFAULT_INTERVAL = (1e-3, 1e3)
-PROVEN_SCORES = {"accuracy": "error", "neg_log_loss": "log_loss"}  # and what is bounded
 ONE_PREPARATION = (
     "The rows were prepared once for all folds, because a proof needs the same columns in each."
 )
@@ -79,6 +86,9 @@ class PrepareRows(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the preparation to these rows."""
+        if isinstance(self.source, StoredSource):
+            self.preparation_ = preparation_of(self.source.table)
+            return self
         part = self.source.rows(np.ravel(X))
         names = None if hasattr(part.table, "kinds") else self.source.feature_names
         self.preparation_ = Preparation.fit(part.table, self.settings, feature_names=names)
@@ -86,7 +96,8 @@ class PrepareRows(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> Any:
         """Return the matrix of these rows."""
-        return self.preparation_.transform(self.source.rows(np.ravel(X)).table, [])
+        table = self.source.rows(np.ravel(X)).table
+        return table if isinstance(table, BlockRows) else self.preparation_.transform(table, [])
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +141,22 @@ def search_source(
     require_labelled(source)
     assert source.y is not None
     options = ModelOptions() if options is None else options
-    settings = choose_settings(source.table) if settings is None else settings
-    require_learnable(source, settings)
-    rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))
+    stored = isinstance(source, StoredSource)
+    if isinstance(source, StoredSource):
+        settings = settings_of(preparation_of(source.table))
+    else:
+        settings = choose_settings(source.table) if settings is None else settings
+        require_learnable(source, settings)
+    rows = np.sort(
+        np.concatenate(
+            [source.splits[part] for part in ("train", "validation") if part in source.splits]
+        )
+    )
     y = source.y[rows]
     classes, counts = np.unique(y, return_counts=True)
     family = find_family(model, len(classes))
     if certify is not None:
+        require_provable(scoring, bool(l1s), stored)
         family = provable_family(model, len(classes), certify)
     Cs = (DEFAULT_CS if certify is None else DEFAULT_INTERVAL) if Cs is None else Cs
     grid: dict[str, list[float]] = {"C": list(Cs)} | ({"l1_ratio": list(l1s)} if l1s else {})
@@ -159,16 +179,6 @@ def search_source(
             search = _search(prepare, estimator, grid, rows, y, own_folds, scorer, on_progress)
             done = SearchedCandidates.of(search, folds)
         else:
-            if l1s:
-                raise OptionError(
-                    Message(
-                        "{l1} cannot be used with {certify}: with an L1 penalty nothing bounds the "
-                        "optimum for other values of C. Omit one of them.",
-                        l1=Parameter("l1"),
-                        certify=Parameter("certify"),
-                    ),
-                    "l1",
-                )
             done = _prove(prepare, estimator, Cs, rows, y, own_folds, scoring, certify, on_proof)
     candidates = done.candidates
     facts: dict[str, Any] = {
@@ -176,7 +186,7 @@ def search_source(
         "notes": [
             *source.notes,
             *([note] if note else _rare(folds, classes, counts)),
-            *describe_preparation(preparation, settings),
+            *([] if stored else describe_preparation(preparation, settings)),
             *done.notes,
         ],
         "folds": folds,
@@ -198,7 +208,7 @@ def search_source(
         weights = source.rows(rows).weights
         fit_many([best], prepare.transform(rows), y, weights, on_progress=heard)
     metrics = {"train": measure_model(best, prepare.transform(rows), y, weights)}
-    test = source.splits["test"]
+    test = source.splits.get("test", rows[:0])
     if len(test):
         weights = source.rows(test).weights
         metrics["test"] = measure_model(best, prepare.transform(test), source.y[test], weights)
@@ -297,16 +307,6 @@ def _prove(
     on_proof: Callable[[SearchProgress], None] | None,
 ) -> SearchedCandidates:
     """Search the interval of C with a proof."""
-    if scoring not in PROVEN_SCORES:
-        known = " or ".join(PROVEN_SCORES)
-        raise OptionError(
-            Message(
-                "{scoring:subject} must be {known} with a proof. Got {given!r} instead.",
-                scoring=Parameter("scoring"),
-                known=known,
-                given=scoring,
-            )
-        )
     own = learns_only_scales(prepare.source.table, prepare.settings)
     X, steps = _unscaled(prepare, rows) if own else (prepare.transform(rows), [])
     if steps and steps[0][1].with_mean and not estimator._has_free_bias():
@@ -345,7 +345,8 @@ def _unscaled(prepare: PrepareRows, rows: Array) -> tuple[Any, list[tuple[str, A
     """
     settings = replace(prepare.settings, standardise=False)
     X = PrepareRows(prepare.source, settings).fit(rows).transform(rows)
-    scaler = StandardScaler(with_mean=not sp.issparse(X))
+    sparse = X.sparse if isinstance(X, BlockRows) else sp.issparse(X)
+    scaler = StandardScaler(with_mean=not sparse)
     return X, [("scale", scaler)] if prepare.settings.standardise else []
 
 
@@ -359,6 +360,8 @@ def learns_only_scales(table: Any, settings: Settings) -> bool:
     >>> learns_only_scales(np.array([[1.0], [np.nan]]), Settings())
     False
     """
+    if isinstance(table, BlockRows):  # all else was learnt when they were stored
+        return True
     if settings.constant:  # the constant column must not be scaled
         return False
     if isinstance(table, Columns):
