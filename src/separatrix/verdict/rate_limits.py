@@ -74,18 +74,20 @@ class RateLimits:
             if not self._is_above_penalty(m, step):
                 kinks = trace.stop_reason == "diverged" and np.isnan(self.L[m])
                 unknown = "; for a loss with kinks, no stable rate is known" if kinks else ""
-                return f"The learning rate was {step.rate:.3g}{unknown}."
+                return f"The learning rate was {rate_words(step.rate)}{unknown}."
+            limit = step.stable_times / self.l2[m]
             return (
-                f"The learning rate {step.rate:.3g} is above {step.stable_times / self.l2[m]:.2g}, "
-                f"the stability limit of the L2 penalty alone ({step.formula} / l2)."
+                f"The learning rate {rate_words(step.rate)} is above {limit:.2g}, the stability "
+                f"limit of the L2 penalty alone ({step.formula} / l2)."
             )
         limit, kept = step.stable_times / curvature, _place_kept(trace)
         at_kept = curvature == self.at_kept[m]
         blew_up_elsewhere = trace.stop_reason == "diverged" and not at_kept
+        side = "above" if step.rate > limit else "below"
         words = (
-            f"The learning rate {step.rate:.3g} is {'above' if step.rate > limit else 'below'} "
-            f"{limit:.2g}, the stability limit at {kept if at_kept else 'the starting weights'} "
-            f"({step.formula} / the largest eigenvalue of the Hessian there)."
+            f"The learning rate {rate_words(step.rate)} is {side} {limit:.2g}, the stability limit "
+            f"at {kept if at_kept else 'the starting weights'} ({step.formula} / the largest "
+            "eigenvalue of the Hessian there)."
         )
         if blew_up_elsewhere:
             flat = f" The objective is flatter at {kept}"
@@ -136,7 +138,7 @@ class RateLimits:
         if step_size.rate > safe:
             return f"Lower the learning rate below {rounded_down(safe)}, or use larger batches"
         less = ", less momentum" if step_size.momentum > 0.0 else ""
-        return f"Use larger batches{less} or a learning rate below {step_size.rate:.3g}"
+        return f"Use larger batches{less} or a learning rate below {rate_words(step_size.rate)}"
 
 
 def _place_kept(trace: Trace) -> str:
@@ -149,6 +151,15 @@ def _place_kept(trace: Trace) -> str:
 
 def _stack(models: Sequence[Model], which: Array) -> Model:
     return Model.stack([models[m] for m in which.tolist()])
+
+
+def rate_words(rate: float) -> str:
+    """Format a rate with three digits; large ones are written out.
+
+    >>> rate_words(0.33378), rate_words(1000.0)
+    ('0.334', '1000')
+    """
+    return f"{float(f'{rate:.3g}'):g}"
 
 
 def rounded_down(rate: float) -> str:

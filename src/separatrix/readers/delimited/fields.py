@@ -61,6 +61,11 @@ class Fields:
     blank_lines: int | None = None
     skipped: list[int] = field(default_factory=list)  # rows of the file that are not in `columns`
 
+    @property
+    def header_bytes(self) -> int:
+        """The number of bytes of the header, with its line end; 0 without a header."""
+        return end_of_row(self.content, self.delimiter, self.quoting) if self.has_header else 0
+
     def line_of(self, row: int) -> int:
         """Return the line of the file on which a row begins. Lines count from 1."""
         row += self.has_header
