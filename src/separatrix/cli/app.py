@@ -8,6 +8,7 @@ from separatrix import __version__
 from separatrix.cli.command_decorator import add_command
 from separatrix.cli.commands.chart import chart
 from separatrix.cli.commands.compare import compare
+from separatrix.cli.commands.convert import convert
 from separatrix.cli.commands.data import data
 from separatrix.cli.commands.evaluate import evaluate
 from separatrix.cli.commands.explain import explain
@@ -58,6 +59,7 @@ def _all(
 
 for command in (fit, search, study, predict, explain, graph, evaluate, show, compare, lab):
     add_command(app, command)
+add_command(app, convert)
 app.add_typer(chart, name="chart")
 app.add_typer(studies, name="studies")
 app.add_typer(data, name="data")

@@ -1,6 +1,7 @@
 """The rows that models are trained on: features, labels and weights."""
 
 from separatrix.data.block import Block
+from separatrix.data.block_rows import BlockRows
 from separatrix.data.block_source import BlockFacts, BlocksInMemory, BlockSource
 from separatrix.data.block_sums import moments_of_block, pool_moments
 from separatrix.data.cutting import current_rows_per_block, rows_per_block
@@ -9,6 +10,7 @@ from separatrix.data.dataset import Dataset
 __all__ = [
     "Block",
     "BlockFacts",
+    "BlockRows",
     "BlockSource",
     "BlocksInMemory",
     "Dataset",
