@@ -99,3 +99,23 @@ def test_the_safe_rate_of_nesterov_is_stable():
     assert "(2 (1 + momentum) / (1 + 2 momentum) / L, where" in found.message
     below = GradientDescentClassifier(learning_rate=safe, epochs=2000, **options).fit(X, Y)
     assert below.stop_reason_ == "epochs"
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_a_penalty_that_overshoots_explains_the_divergence_of_a_loss_with_kinks(momentum):
+    limit = 2.0 * (1.0 + momentum) / 0.5
+    options = {"loss": "hinge", "l2": 0.5, "momentum": momentum}
+    _, found = diverged(learning_rate=1.2 * limit, **options)
+    assert quoted("is above", found.message) == limit
+    assert "the stability limit of the L2 penalty alone" in found.message
+    assert found.remedy.startswith(f"Lower the learning rate below {limit:g}, or let it decay")
+    _, unknown = diverged(loss="hinge", learning_rate=1e4)
+    assert "for a loss with kinks, no stable rate is known" in unknown.message
+    assert "penalty alone" not in unknown.message
+
+
+def test_a_divergence_on_single_rows_says_that_a_row_can_be_more_curved():
+    options = {"batch_size": 1, "l2": 1.5, "learning_rate": 0.8, "random_state": 4}
+    _, found = diverged(epochs=10, **options)
+    assert "The objective is flatter at the weights" in found.message
+    assert "Limits hold for steps on all rows; a batch of 1 row" in found.message

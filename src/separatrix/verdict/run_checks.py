@@ -6,7 +6,7 @@ import numpy as np
 
 from separatrix.text import percent
 from separatrix.verdict.diagnosis import Diagnosis
-from separatrix.verdict.rate_limits import RateLimits, rounded_down
+from separatrix.verdict.rate_limits import RateLimits, rate_words, rounded_down
 from separatrix.verdict.trace import (
     CUT_SHORT,
     DIVERGED_TIMES,
@@ -148,7 +148,8 @@ def _go_faster(step_size: StepSize | None, L: float) -> str:
             f"{rounded_down(safe)}, which is stable at all weights."
         )
     if step_size.rate < safe and step_size.batch_size is None:
-        limit = f" (now {step_size.rate:.3g}; up to {rounded_down(safe)} is stable at all weights)"
+        now = rate_words(step_size.rate)
+        limit = f" (now {now}; up to {rounded_down(safe)} is stable at all weights)"
     return f"Train for more epochs, or raise the learning rate{limit} or the momentum."
 
 
