@@ -220,29 +220,25 @@ def measure(group: Path | None, blocks: Path, limit: int) -> None:
     files = [blocks / file.name for file in manifest.files]
     size = sum(file.size for file in manifest.files)
     print(f"blocks: {len(manifest.parts['train'])} of {manifest.parts['train'][0].rows} rows")
-    evict(files)
-    rates = {readers: disk_rate(files, readers) for readers in (1, 4)}
-    for readers, rate in rates.items():
-        print(f"disk, O_DIRECT, {readers} at a time: {rate:.0f} MB/s")
-    base = rates[1]
-    found = {
-        count: in_group(group, "fit", str(blocks), str(limit), str(count)) for count in (1, 16)
-    }
-    for count, each in found.items():
+    found = {}
+    for count in (1, 16):
+        evict(files)
+        base = disk_rate(files, 1)
+        found[count] = each = in_group(group, "fit", str(blocks), str(limit), str(count))
         rate = size / 1e6 / each["pass"]
+        print(f"disk, sequential, O_DIRECT: {base:.0f} MB/s")
         print(
             f"losses and gradients of {count} logistic models: {each['pass']:.2f} s a pass, "
             f"{rate:.0f} MB/s, {rate / base:.0%} of the disk, peak {each['peak']:.0f} MB"
         )
+        rate = each["passes"] * size / 1e6 / each["seconds"]
+        print(
+            f"fit (lbfgs): {each['seconds']:.1f} s, {each['passes']} passes, {rate:.0f} MB/s, "
+            f"{rate / base:.0%} of the disk, gap {each['gap']:.1e}"
+        )
+        passes = (f"{name} {seconds:.2f}" for name, seconds in each["others"].items())
+        print(f"seconds a pass: {', '.join(passes)}", flush=True)
     print(f"16 models / 1 model: {found[16]['pass'] / found[1]['pass']:.2f}")
-    one = found[1]
-    rate = one["passes"] * size / 1e6 / one["seconds"]
-    print(
-        f"certified fit of 1 model (lbfgs): {one['seconds']:.1f} s, {one['passes']} passes, "
-        f"{rate:.0f} MB/s, {rate / base:.0%} of the disk, gap {one['gap']:.1e}"
-    )
-    passes = (f"{name} {seconds:.2f}" for name, seconds in one["others"].items())
-    print(f"seconds a pass: {', '.join(passes)}")
 
 
 if __name__ == "__main__":
