@@ -1,10 +1,12 @@
 """The learning rates that explain a divergence, and the rates that the remedies name."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from separatrix import GradientDescentClassifier
@@ -119,3 +121,16 @@ def test_a_divergence_on_single_rows_says_that_a_row_can_be_more_curved():
     _, found = diverged(epochs=10, **options)
     assert "The objective is flatter at the weights" in found.message
     assert "Limits hold for steps on all rows; a batch of 1 row" in found.message
+
+
+def test_a_run_that_stopped_early_is_not_told_to_train_longer():
+    options = {"momentum": 0.9, "learning_rate": 0.5, "l2": 0.01}
+    for more, longer in (({"epochs": 20}, True), ({"patience": 2, "epochs": 500}, False)):
+        model = GradientDescentClassifier(**options, **more)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X[::2], Y[::2], X_val=X[1::2], y_val=Y[1::2])
+        (found,) = (d for d in model.diagnoses_ if d.kind == "oscillating")
+        assert found.remedy.startswith("Lower the momentum")
+        assert ("train longer" in found.remedy) is longer
+        assert (model.stop_reason_ == "patience") is not longer

@@ -70,7 +70,9 @@ def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | N
             remedy = "Let the learning rate decay (schedule 'inverse')."
         elif step_size.momentum > 0.0:
             cause += f" Momentum {step_size.momentum:g} makes the steps overshoot."
-            remedy = "Lower the momentum, or train longer: such oscillations die out."
+            early = trace.stop_reason == "patience"  # more epochs would not be made
+            longer = "" if early else ", or train longer: such oscillations die out"
+            remedy = f"Lower the momentum{longer}."
     return Diagnosis("oscillating", f"{seen} {cause}".strip(), remedy)
 
 
