@@ -155,7 +155,7 @@ class RegularizationPath:
 
 def regularization_path(
     X: Any,
-    y: Any,
+    y: Any = None,
     estimator: str | OptimumClassifier = "logistic",
     *,
     l1_ratio: float | None = None,
@@ -171,10 +171,10 @@ def regularization_path(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, d)
-        Training data.
-    y : array-like of shape (n,)
-        Class labels.
+    X : array-like or sparse matrix of shape (n, d), or rows on disk
+        Training data. Rows on disk come from `separatrix.open`.
+    y : array-like of shape (n,), default=None
+        Class labels. Rows on disk have their own.
     estimator : str, LogisticRegression or LinearSVC, default="logistic"
         Estimator to fit (its C is ignored), or the name of a loss: "logistic" (softmax for more
         than two classes), "softmax", "softmax_reference", "squared_hinge", "hinge" or

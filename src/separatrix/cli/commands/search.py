@@ -8,6 +8,7 @@ from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonO
 from separatrix.cli.commands.fit import code_of, report_metrics, report_verdict
 from separatrix.cli.option_values import numbers
 from separatrix.cli.options import (
+    Memory,
     Out,
     PreparationOptions,
     ReadingOptions,
@@ -83,6 +84,7 @@ def search(
             rich_help_panel=_MODEL,
         ),
     ] = None,
+    memory: Memory = None,
     out: Out = None,
     report: Report = None,
 ) -> int:
@@ -107,7 +109,7 @@ def search(
     Cs = None if C is None else numbers("C", C)
     l1s = None if l1 is None else numbers("l1", l1)
     split = preparing.shares()
-    reads = {"seed": common.seed, "split": split, **reading.options()}
+    reads = {"seed": common.seed, "split": split, "memory": memory, **reading.options()}
     loaded = read_source(output, source, **reads)
     options = training.options(common.seed)
     chosen: dict[str, Any] = {"Cs": Cs, "l1s": l1s, "folds": folds, "scoring": scoring}

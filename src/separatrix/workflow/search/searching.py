@@ -27,7 +27,7 @@ from separatrix.model_files.bundle import Bundle
 from separatrix.model_selection import GridSearchCV
 from separatrix.model_selection.certified import SearchProgress, certified_search
 from separatrix.readers import Columns, Source
-from separatrix.readers.stored_source import StoredSource
+from separatrix.readers.streams.stored_source import StoredSource
 from separatrix.training.recording.callbacks import OnProgress, renumbered
 from separatrix.workflow.facts import (
     collect_convergence_warnings,
