@@ -42,14 +42,21 @@ def with_class_weights(
 def _weighted(s: Array | None, y: Array, classes: Array, given: Any) -> Array:
     if given is None:
         return np.ones(len(y)) if s is None else s
-    by_class = _balanced(s, y, classes) if _is_balanced(given) else _named(given, classes)
+    weight: Array = np.empty(0)
+    if _is_balanced(given):
+        # Dividing by the largest weight keeps the sums from overflowing.
+        shares = s if s is None or not s.any() else s / s.max()
+        weight = np.bincount(y, shares, minlength=len(classes))
+    by_class = factors_of_classes(given, weight, classes)
     return by_class[y] if s is None else s * by_class[y]
 
 
-def _balanced(s: Array | None, y: Array, classes: Array) -> Array:
-    # Dividing by the largest weight keeps the sums from overflowing.
-    shares = s if s is None or not s.any() else s / s.max()
-    weight = np.bincount(y, shares, minlength=len(classes))
+def factors_of_classes(given: Any, weight: Array, classes: Array) -> Array:
+    """Return the factor (C,) of the weights of every class; `weight` (C,) is its total weight."""
+    if given is None:
+        return np.ones(len(classes))
+    if not _is_balanced(given):
+        return _named(given, classes)
     present = weight > 0.0
     return np.divide(weight.sum(), len(classes) * weight, out=np.ones(len(classes)), where=present)
 

@@ -15,11 +15,13 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from separatrix.cluster import is_collection
 from separatrix.data import Dataset
 from separatrix.device import to_host
 from separatrix.errors import ParameterError
 from separatrix.estimators.certified_predictions import Proof, prove
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
+from separatrix.estimators.placed_data import place_rows, require_blocks_will_do
 from separatrix.estimators.training_data import (
     make_dataset,
     make_validation_set,
@@ -88,6 +90,12 @@ def fit_many(
     if not estimators:
         return []
     X, y, sample_weight, X_val, y_val = (to_host(a) for a in (X, y, sample_weight, X_val, y_val))
+    if is_collection(X):
+        for estimator in estimators:
+            require_blocks_will_do(estimator)
+        X, y, sample_weight = place_rows(X, y, sample_weight), None, None
+    if is_collection(X_val):
+        X_val, y_val = place_rows(X_val, y_val, names=("X_val", "y_val")), None
     weights = None if sample_weight is None else np.asarray(sample_weight)
     own_weights = weights is not None and weights.ndim == 2
     groups: dict[Hashable, list[int]] = {}

@@ -14,10 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from separatrix.cluster import is_collection
 from separatrix.data import Dataset
 from separatrix.device import to_host
 from separatrix.display import fit_card
 from separatrix.estimators.fit_warnings import user_stacklevel
+from separatrix.estimators.lazy_predictions import predict_lazily, score_collection
 from separatrix.estimators.validation import (
     as_numbers,
     is_plain,
@@ -126,8 +128,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """Return the scores of the rows of X.
 
         The shape is (n,) for two classes, where a positive score stands for the second class, and
-        (n, C) for more classes.
+        (n, C) for more classes. For a collection of Dask it is a lazy array, as in `predict`.
         """
+        if is_collection(X):
+            return predict_lazily(self, "decision_function", X)
         Z = self._scores(X)[:, 0]
         if len(self.classes_) == 2:
             return Z[:, 0] if Z.shape[1] == 1 else Z[:, 1] - Z[:, 0]
@@ -137,6 +141,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """Return the class with the highest score for every row of X."""
+        if is_collection(X):
+            return predict_lazily(self, "predict", X)
         Z = self._scores(X)
         return self.classes_[self._loss.predict(Z)[:, 0]]
 
@@ -163,13 +169,23 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     @available_if(lambda self: self._has_probabilities())
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities (n, C) of all classes for the rows of X."""
+        if is_collection(X):
+            return predict_lazily(self, "predict_proba", X)
         return self._probabilities(X)
 
     @available_if(lambda self: self._has_probabilities())
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, (n, C)."""
+        if is_collection(X):
+            return predict_lazily(self, "predict_log_proba", X)
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predictions for X with the labels y."""
+        if is_collection(X):
+            return score_collection(self, X, y, sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     def sparsify(self) -> Self:
         """Convert `coef_` to a sparse matrix, which saves memory if most weights are 0."""

@@ -10,9 +10,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from separatrix._sklearn_compat import check_feature_names, check_sample_weight
+from separatrix.cluster import PlacedRows
 from separatrix.data import Dataset, current_rows_per_block
 from separatrix.estimators.class_weights import with_class_weights
 from separatrix.estimators.linear_classifier import ACCEPTED, LinearClassifier
+from separatrix.estimators.placed_data import placed_dataset, placed_validation_set
 from separatrix.estimators.validation import (
     as_numbers,
     is_plain,
@@ -44,6 +46,9 @@ def make_dataset(
 
     `class_weights` has one entry per model.
     """
+    if isinstance(X, PlacedRows):
+        labels = number_classes(X.labels(), classes)[0]
+        return placed_dataset(estimator, X, labels, class_weights)
     require_equal_lengths(X, y)
     require_numbers("X", X)
     require_labels("y", y)
@@ -85,6 +90,8 @@ def make_validation_set(
 
     `weights` (m,) are the sample weights of its rows.
     """
+    if isinstance(X_val, PlacedRows):
+        return placed_validation_set(estimator, X_val, data)
     if X_val is None and y_val is None:
         return None
     if X_val is None or y_val is None:

@@ -1,0 +1,8 @@
+"""Passes over the partitions of Dask collections, on the workers that hold them."""
+
+from separatrix.cluster.collections import map_rows
+from separatrix.cluster.dask_blocks import DaskBlocks
+from separatrix.cluster.library import is_collection
+from separatrix.cluster.placed_rows import PlacedRows
+
+__all__ = ["DaskBlocks", "PlacedRows", "is_collection", "map_rows"]
