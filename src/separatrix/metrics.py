@@ -23,7 +23,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from separatrix.estimators.threshold import choose_threshold
+from separatrix.estimators.decisions.threshold import choose_threshold
 from separatrix.matrix import Array
 from separatrix.text import listed
 

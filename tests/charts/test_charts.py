@@ -19,7 +19,7 @@ from separatrix import GradientDescentClassifier, Study, charts
 from separatrix.charts.drawing.chart_data import thinned
 from separatrix.charts.drawing.positions import spread
 from separatrix.text import describe_configuration
-from separatrix.training.history import History
+from separatrix.training.recording.history import History
 from support.charting import channels, drawn, of, rows_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

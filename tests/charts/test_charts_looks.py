@@ -22,7 +22,7 @@ from separatrix.charts.drawing.row_choice import separation
 from separatrix.charts.drawing.saving import frame_durations
 from separatrix.charts.drawing.sizes import resized
 from separatrix.charts.drawing.theme import ORDERED
-from separatrix.training.history import History
+from separatrix.training.recording.history import History
 from support.charting import channels, of, rows_of
 
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]

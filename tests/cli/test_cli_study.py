@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from separatrix import load
-from separatrix.cli.grid_options import GridOptions
+from separatrix.cli.studies.grid_options import GridOptions
 from separatrix.errors import ParameterError
 from separatrix.study import Between, Store
 from support.command import call, facts

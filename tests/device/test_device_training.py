@@ -16,7 +16,7 @@ from separatrix.losses import LOSSES, OneVsRest
 from separatrix.model import Model
 from separatrix.solvers import Gradient
 from separatrix.training import Interrupted, Progress, Result, Stop, train
-from separatrix.training.history import FIELDS
+from separatrix.training.recording.history import FIELDS
 from separatrix.training.task import Task
 from support.looped import looped
 

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import LOSSES, ElasticNet, GradientDescentClassifier, LogisticRegression, Perceptron
 from separatrix import GridSearchCV as BatchedSearch
-from separatrix.estimators.training_data import number_labels
+from separatrix.estimators.checks.training_data import number_labels
 from separatrix.losses import make_loss
 from separatrix.solvers import RULES
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from separatrix import LOSSES, GradientDescentClassifier, Perceptron, fit_many
 from separatrix.matrix import rows_read
-from separatrix.training.history import FIELDS
+from separatrix.training.recording.history import FIELDS
 
 G = GradientDescentClassifier
 

@@ -32,8 +32,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import LinearSVC, LogisticRegression, fit_many
-from separatrix.estimators.calibration import Sigmoids
-from separatrix.estimators.threshold import choose_threshold
+from separatrix.estimators.decisions.calibration import Sigmoids
+from separatrix.estimators.decisions.threshold import choose_threshold
 from separatrix.losses import LOSSES
 from separatrix.solvers import OPTIMISERS
 from separatrix.training.legality import refuse_illegal

@@ -14,11 +14,11 @@ import typer
 
 from separatrix.cli.app import app
 from separatrix.errors import ParameterError
-from separatrix.lab import study_watch
 from separatrix.lab.serve import HOST
-from separatrix.lab.study_jobs import RESUMED, JobState, resumed_words
-from separatrix.lab.study_snapshots import study_snapshot
-from separatrix.lab.study_watch import EventStream, StudyWatch
+from separatrix.lab.studies import study_watch
+from separatrix.lab.studies.study_jobs import RESUMED, JobState, resumed_words
+from separatrix.lab.studies.study_snapshots import study_snapshot
+from separatrix.lab.studies.study_watch import EventStream, StudyWatch
 from separatrix.study import Store, read_facts
 from separatrix.web.study_page import study_page
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from separatrix import GradientDescentClassifier, Study
 from separatrix.data import Dataset
 from separatrix.study.running import failed_steps
-from separatrix.workflow.data_sample import FEATURES, ROWS, draw_sample
+from separatrix.workflow.pictures.data_sample import FEATURES, ROWS, draw_sample
 from support.studies import facts_of, iris
 
 START = {"softmax": np.log(3), "squared": 0.5}  # the objective at zero weights, three classes

@@ -12,7 +12,7 @@ from separatrix.lab.app import make_app
 from separatrix.lab.lessons import read_lessons
 from separatrix.lab.plays import LabState
 from separatrix.lab.serve import HOST, open_port
-from separatrix.lab.study_routes import StudyRoutes
+from separatrix.lab.studies.study_routes import StudyRoutes
 
 TOKEN = "the-token-of-this-test"
 

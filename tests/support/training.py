@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from separatrix.training.history import FIELDS
+from separatrix.training.recording.history import FIELDS
 
 RECORDED = [name for name in FIELDS if name != "seconds"]
 

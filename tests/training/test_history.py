@@ -6,7 +6,7 @@ import pytest
 from separatrix import GradientDescentClassifier
 from separatrix.matrix import rows_read
 from separatrix.solvers import RULES
-from separatrix.training.history import FIELDS
+from separatrix.training.recording.history import FIELDS
 from support.training import X_VAL, Y_VAL, X, Y
 
 

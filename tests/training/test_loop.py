@@ -15,7 +15,7 @@ from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.solvers import RULES, SOLVERS, Gradient
 from separatrix.training import Interrupted, Stop, run
-from separatrix.training.history import FIELDS
+from separatrix.training.recording.history import FIELDS
 from support.training import X_VAL, Y_VAL, X, Y, assert_same_run, bits, make_data
 
 # Reading one run off at several epochs

@@ -78,6 +78,7 @@ def all_charts(facts):
     two, kind, near, side = X[50:, 2:], labels[50:], X[:100, 2:], labels[:100]
     model = LogisticRegression().fit(frame, labels)
     descent = GradientDescentClassifier(epochs=20).fit(two, kind)
+    certain = LogisticRegression(certified=True).fit(two, kind)
     scores = dict.fromkeys(PAYLOADS[:4], model.predict_proba(frame))
     learned = [
         {"model": name, "samples": size, "score": size / 100}
@@ -95,6 +96,7 @@ def all_charts(facts):
         "boundary": charts.boundary(descent, two, kind, last),
         "boundary_frames": charts.boundary_frames(descent, two, kind, [1, 5], last),
         "calibration": charts.calibration(labels, model.predict_proba(frame)),
+        "certified": charts.certified(certain.certify(two)),
         "coefficient_path": charts.coefficient_path(path),
         "confusion": charts.confusion(labels, model.predict(frame)),
         "contributions": charts.contributions(apart),
@@ -109,6 +111,7 @@ def all_charts(facts):
         "likelihood": charts.likelihood(likely),
         "losses": charts.losses(),
         "one_at_a_time": charts.one_at_a_time(explain.one_at_a_time()),
+        "optimum_balls": charts.optimum_balls([[0.0, 0.0]], [[1.0, 1.0]], 0.5, [-1.0, -1.0]),
         "outlier": charts.outlier(explain.outlier(60)),
         "perceptron_angles": charts.perceptron_angles(story),
         "perceptron_mistakes": charts.perceptron_mistakes(story),

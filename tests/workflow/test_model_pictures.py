@@ -8,7 +8,7 @@ from separatrix import load
 from separatrix.workflow.evaluating import evaluate, parts_of
 from separatrix.workflow.fitting import fit_source
 from separatrix.workflow.model_families import ModelOptions
-from separatrix.workflow.model_pictures import picture_evaluation, picture_model
+from separatrix.workflow.pictures.model_pictures import picture_evaluation, picture_model
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from separatrix.readers.rows.row_order import split_groups
 from separatrix.workflow.fitting import fit_source
 from separatrix.workflow.model_families import ModelOptions
 from separatrix.workflow.preparing import choose_settings
-from separatrix.workflow.search_folds import make_folds
-from separatrix.workflow.searching import search_source
+from separatrix.workflow.search.search_folds import make_folds
+from separatrix.workflow.search.searching import search_source
 
 RNG = np.random.default_rng(0)
 

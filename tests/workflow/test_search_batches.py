@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from separatrix import GridSearchCV, load
 from separatrix.workflow.model_families import ModelOptions, build_estimator, find_family
 from separatrix.workflow.preparing import choose_settings
-from separatrix.workflow.searching import PrepareRows, search_source
+from separatrix.workflow.search.searching import PrepareRows, search_source
 
 CS = [0.1, 1.0, 10.0]
 

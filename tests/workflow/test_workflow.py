@@ -19,8 +19,8 @@ from separatrix.workflow.model_families import (
 )
 from separatrix.workflow.model_inputs import held_out_rows
 from separatrix.workflow.preparing import choose_settings, prepare_source
-from separatrix.workflow.search_scorers import SCORINGS
-from separatrix.workflow.searching import PrepareRows, search_source
+from separatrix.workflow.search.search_scorers import SCORINGS
+from separatrix.workflow.search.searching import PrepareRows, search_source
 
 X, Y = load_iris(return_X_y=True)
 

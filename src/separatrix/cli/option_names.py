@@ -9,13 +9,13 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from separatrix.cli.command_decorator import CommonOptions
-from separatrix.cli.grid_options import GridOptions
 from separatrix.cli.options import (
     PenaltyOptions,
     PreparationOptions,
     ReadingOptions,
     TrainingOptions,
 )
+from separatrix.cli.studies.grid_options import GridOptions
 from separatrix.errors import (
     NAMING_FORMS,
     Message,

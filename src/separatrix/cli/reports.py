@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from separatrix.cli.command_decorator import UsageError
-from separatrix.cli.grid_options import given_options
+from separatrix.cli.studies.grid_options import given_options
 from separatrix.cli.writing import check_link, try_to_write
 
 _ENDINGS = (".html", ".htm")

@@ -12,21 +12,21 @@ import numpy as np
 from separatrix.data import Dataset
 from separatrix.device import to_host
 from separatrix.errors import ParameterError
-from separatrix.estimators.fit_many import fit_many
-from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
-from separatrix.estimators.training_data import make_dataset
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.training_data import make_dataset
+from separatrix.estimators.checks.validation import (
     list_classes,
     require_choice,
     require_count,
     require_number,
     require_two_classes,
 )
+from separatrix.estimators.fit_many import fit_many
+from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.training import OnEpoch, Stop, train
-from separatrix.training.callbacks import telling
-from separatrix.training.stopping_rules import MONITORS, PATIENCE_RULES
+from separatrix.training.recording.callbacks import telling
+from separatrix.training.stopping.stopping_rules import MONITORS, PATIENCE_RULES
 from separatrix.training.task import Task
 
 DIVERGED = frozenset({"diverged"})

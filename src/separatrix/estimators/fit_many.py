@@ -19,17 +19,17 @@ from separatrix.cluster import is_collection
 from separatrix.data import Dataset
 from separatrix.device import to_host
 from separatrix.errors import ParameterError
-from separatrix.estimators.certified_predictions import Proof, prove
-from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
-from separatrix.estimators.placed_data import place_rows, require_blocks_will_do
-from separatrix.estimators.training_data import (
+from separatrix.estimators.certified.certified_predictions import Proof, prove
+from separatrix.estimators.checks.placed_data import place_rows, require_blocks_will_do
+from separatrix.estimators.checks.training_data import (
     make_dataset,
     make_validation_set,
     require_columns,
 )
+from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.matrix import Array
 from separatrix.training import Progress, Result, train
-from separatrix.training.callbacks import renumbered
+from separatrix.training.recording.callbacks import renumbered
 from separatrix.training.task import Task
 
 Estimator = TypeVar("Estimator", bound=LinearClassifier)

@@ -9,9 +9,7 @@ import numpy as np
 from separatrix.data import Dataset
 from separatrix.device import check_device
 from separatrix.errors import ParameterError
-from separatrix.estimators.epoch_classifier import EpochClassifier
-from separatrix.estimators.scikit_learn_parameters import own_value
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.validation import (
     as_seed,
     require_choice,
     require_count,
@@ -20,6 +18,8 @@ from separatrix.estimators.validation import (
     require_number,
     require_pair,
 )
+from separatrix.estimators.epoch_classifier import EpochClassifier
+from separatrix.estimators.scikit_learn_parameters import own_value
 from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
 from separatrix.solvers import RULES, SCHEDULES, Gradient
 from separatrix.training.task import Task

@@ -18,15 +18,15 @@ from separatrix.cluster import is_collection
 from separatrix.data import Dataset
 from separatrix.device import to_host
 from separatrix.display import fit_card
-from separatrix.estimators.fit_warnings import user_stacklevel
-from separatrix.estimators.lazy_predictions import predict_lazily, score_collection
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.validation import (
     as_numbers,
     is_plain,
     list_classes,
     require_finite,
     require_numbers,
 )
+from separatrix.estimators.decisions.lazy_predictions import predict_lazily, score_collection
+from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix, first_not_finite
 from separatrix.model import Model

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from separatrix._sklearn_compat import CallbackSupportMixin
+from separatrix.estimators.checks.validation import is_number, require_choice, require_number
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.scikit_learn_parameters import LIBLINEAR, own_multiclass
-from separatrix.estimators.validation import is_number, require_choice, require_number
 from separatrix.losses import LOSSES, Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.training import Result

@@ -14,7 +14,19 @@ from separatrix.cluster import is_collection
 from separatrix.data import Dataset
 from separatrix.device import check_device
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.certifying import CertifyingClassifier, find_band
+from separatrix.estimators.certified.certifying import CertifyingClassifier, find_band
+from separatrix.estimators.checks.training_data import as_weights
+from separatrix.estimators.checks.validation import (
+    as_seed,
+    list_classes,
+    require_choice,
+    require_count,
+    require_equal_lengths,
+    require_flag,
+    require_number,
+    require_strength,
+)
+from separatrix.estimators.decisions.threshold import Threshold, choose_threshold
 from separatrix.estimators.fit_callbacks import IterationHooks
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.fit_warnings import diagnose_convergence
@@ -25,24 +37,12 @@ from separatrix.estimators.scikit_learn_parameters import (
     own_solver,
     warn_about_penalty,
 )
-from separatrix.estimators.threshold import Threshold, choose_threshold
-from separatrix.estimators.training_data import as_weights
-from separatrix.estimators.validation import (
-    as_seed,
-    list_classes,
-    require_choice,
-    require_count,
-    require_equal_lengths,
-    require_flag,
-    require_number,
-    require_strength,
-)
 from separatrix.losses import Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.solvers import OPTIMISERS
 from separatrix.training import OnEpoch, Progress, Result, Stop
-from separatrix.training.callbacks import telling
 from separatrix.training.legality import refuse_illegal
+from separatrix.training.recording.callbacks import telling
 from separatrix.training.rewriting import constant_model
 from separatrix.training.solver_choice import SolverChoice, choose_device_solver, choose_solver
 from separatrix.training.task import Task

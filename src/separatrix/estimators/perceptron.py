@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 from separatrix.data import Dataset
+from separatrix.estimators.checks.validation import as_seed, require_count, require_number
 from separatrix.estimators.scikit_learn_parameters import own_value
 from separatrix.estimators.stochastic import StochasticClassifier
-from separatrix.estimators.validation import as_seed, require_count, require_number
 from separatrix.losses import LOSSES
 from separatrix.solvers import PerceptronRule
 from separatrix.training import OnEpoch

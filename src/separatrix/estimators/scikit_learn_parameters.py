@@ -7,8 +7,8 @@ import warnings
 from typing import Any
 
 from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.estimators.checks.validation import require_choice
 from separatrix.estimators.fit_warnings import user_stacklevel
-from separatrix.estimators.validation import require_choice
 
 LIBLINEAR = "liblinear"
 SOLVERS = (LIBLINEAR, "newton-cg", "newton-cholesky", "sag", "saga")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.estimators.checks.validation import require_count, require_number
 from separatrix.estimators.stochastic import StochasticClassifier
-from separatrix.estimators.validation import require_count, require_number
 from separatrix.training import OnEpoch
 
 REGRESSION_LOSSES = ("huber", "epsilon_insensitive", "squared_epsilon_insensitive")

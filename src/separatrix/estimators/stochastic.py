@@ -14,23 +14,23 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from separatrix._sklearn_compat import count_rows, safe_indexing
 from separatrix.data import Block, Dataset
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.epoch_classifier import DIVERGED, EpochClassifier
-from separatrix.estimators.fit_many import fit_many
-from separatrix.estimators.scikit_learn_parameters import PENALTIES, own_ratio
-from separatrix.estimators.training_data import make_dataset
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.training_data import make_dataset
+from separatrix.estimators.checks.validation import (
     as_seed,
     require_choice,
     require_count,
     require_flag,
     require_number,
 )
+from separatrix.estimators.epoch_classifier import DIVERGED, EpochClassifier
+from separatrix.estimators.fit_many import fit_many
+from separatrix.estimators.scikit_learn_parameters import PENALTIES, own_ratio
 from separatrix.losses import LOSSES, Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.solvers import Gradient
 from separatrix.training import OnEpoch, Result, Stop
-from separatrix.training.callbacks import telling
+from separatrix.training.recording.callbacks import telling
 from separatrix.training.task import Task
 from separatrix.verdict.diagnosis import Diagnosis
 

@@ -13,17 +13,17 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from separatrix._sklearn_compat import CallbackSupportMixin
 from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.calibration import Sigmoids, held_out_scores
-from separatrix.estimators.linear_classifier import ACCEPTED
-from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.scikit_learn_parameters import own_multiclass
-from separatrix.estimators.training_data import as_weights
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.training_data import as_weights
+from separatrix.estimators.checks.validation import (
     is_number,
     require_choice,
     require_flag,
     require_number,
 )
+from separatrix.estimators.decisions.calibration import Sigmoids, held_out_scores
+from separatrix.estimators.linear_classifier import ACCEPTED
+from separatrix.estimators.optimum_classifier import OptimumClassifier
+from separatrix.estimators.scikit_learn_parameters import own_multiclass
 from separatrix.losses import LOSSES, Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.training.task import Task

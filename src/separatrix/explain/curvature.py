@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.validation import require_count
+from separatrix.estimators.checks.validation import require_count
 from separatrix.explain.input_checks import loss_of, numbers_of, require_class_numbers
 from separatrix.explain.steps import classes_of
 from separatrix.explain.text_tables import facts, number, table, to_builtin, wrapped

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.validation import require_count
+from separatrix.estimators.checks.validation import require_count
 from separatrix.explain.computation_graph.finite_differences import Slope, slope
 from separatrix.explain.input_checks import loss_of, numbers_of
 from separatrix.explain.text_tables import facts, number, wrapped

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 import separatrix._core as _core
 from separatrix.data import Block, Dataset
 from separatrix.estimators import LinearSVC, LogisticRegression, Perceptron, fit_many
-from separatrix.estimators.training_data import number_labels
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.training_data import number_labels
+from separatrix.estimators.checks.validation import (
     require_count,
     require_flag,
     require_labels,

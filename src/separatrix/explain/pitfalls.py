@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier, LogisticRegression, fit_many
-from separatrix.estimators.validation import require_count, require_number
+from separatrix.estimators.checks.validation import require_count, require_number
 from separatrix.explain.input_checks import numbers_of
 from separatrix.explain.text_tables import facts, number, table, to_builtin, wrapped
 from separatrix.losses import LOSSES, Loss

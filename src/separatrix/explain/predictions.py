@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.estimators.validation import require_count
+from separatrix.estimators.checks.validation import require_count
 from separatrix.explain.pixels import pixel_places
 from separatrix.explain.text_tables import cut, facts, number, table, to_builtin, wrapped
 from separatrix.explain.weights import Weights, weights_of

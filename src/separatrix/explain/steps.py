@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.validation import require_number
+from separatrix.estimators.checks.validation import require_number
 from separatrix.explain.computation_graph.expressions import judged
 from separatrix.explain.computation_graph.finite_differences import Slope, slope
 from separatrix.explain.computation_graph.nodes import MOST_LINES, Graph, Node, entries

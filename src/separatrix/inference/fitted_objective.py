@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from separatrix.data import Dataset
-from separatrix.estimators.class_weights import with_class_weights
+from separatrix.estimators.checks.class_weights import with_class_weights
+from separatrix.estimators.checks.training_data import as_weights, make_dataset
+from separatrix.estimators.checks.validation import list_classes
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.training_data import as_weights, make_dataset
-from separatrix.estimators.validation import list_classes
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective

@@ -12,15 +12,15 @@ from scipy.special import ndtr, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
-from separatrix.estimators.logistic import LogisticRegression
-from separatrix.estimators.svc import LinearSVC
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.validation import (
     as_seed,
     require_choice,
     require_count,
     require_flag,
     require_number,
 )
+from separatrix.estimators.logistic import LogisticRegression
+from separatrix.estimators.svc import LinearSVC
 from separatrix.inference.bootstrap import Bootstrap, fit_replicates
 from separatrix.inference.coefficient_names import feature_names, output_classes, table_index
 from separatrix.inference.fitted_objective import FittedObjective

@@ -8,9 +8,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
+from separatrix.estimators.checks.validation import require_choice, require_count, require_number
 from separatrix.estimators.gradient import choose_loss
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.validation import require_choice, require_count, require_number
 from separatrix.kernel_methods.kernel import KERNELS, Kernel
 from separatrix.kernel_methods.low_rank import LowRankFactor
 from separatrix.losses import LOSSES, Loss

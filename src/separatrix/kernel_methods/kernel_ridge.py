@@ -12,9 +12,8 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.errors import ParameterError
-from separatrix.estimators.linear_classifier import ACCEPTED
-from separatrix.estimators.training_data import as_weights
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.training_data import as_weights
+from separatrix.estimators.checks.validation import (
     as_list,
     as_numbers,
     has_length,
@@ -24,6 +23,7 @@ from separatrix.estimators.validation import (
     require_number,
     require_numbers,
 )
+from separatrix.estimators.linear_classifier import ACCEPTED
 from separatrix.kernel_methods.kernel import Kernel
 from separatrix.kernel_methods.ridge import solve_ridge, solve_ridge_path
 from separatrix.matrix import Array

@@ -43,8 +43,8 @@ from separatrix.lab.plays import LabState, grid_features
 from separatrix.lab.point_sets import SHAPES
 from separatrix.lab.requests import number, parsed_json, whole
 from separatrix.lab.settings import MOST_MODELS, PARAMETERS
-from separatrix.lab.study_routes import StudyRoutes
-from separatrix.lab.study_snapshots import UnknownStudyError
+from separatrix.lab.studies.study_routes import StudyRoutes
+from separatrix.lab.studies.study_snapshots import UnknownStudyError
 from separatrix.losses import LOSSES
 from separatrix.solvers import RULES
 from separatrix.study.store.errors import StoreError

@@ -12,7 +12,7 @@ import uvicorn
 from separatrix.lab.access import new_token
 from separatrix.lab.app import make_app
 from separatrix.lab.plays import LabState
-from separatrix.lab.study_routes import StudyRoutes
+from separatrix.lab.studies.study_routes import StudyRoutes
 
 HOST = "127.0.0.1"
 FIRST_PORT = 8650

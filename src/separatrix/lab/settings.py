@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.errors import ParameterError
 from separatrix.estimators import GradientDescentClassifier
-from separatrix.estimators.validation import require_choice, require_count, require_number
+from separatrix.estimators.checks.validation import require_choice, require_count, require_number
 from separatrix.lab.feature_maps import MAPS, FeatureMap, fit_map
 from separatrix.lab.point_sets import (
     MOST_CLASSES,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.estimators.calibration import Sigmoids
+from separatrix.estimators.decisions.calibration import Sigmoids
 from separatrix.kernel_methods.kernel import KERNELS, Kernel
 from separatrix.kernel_methods.low_rank import LowRankFactor
 from separatrix.losses import LOSSES, Loss, OneVsRest, make_loss
@@ -31,7 +31,7 @@ from separatrix.packing.schemas import (
 )
 from separatrix.solver_state import State
 from separatrix.training import History
-from separatrix.training.history import FIELDS
+from separatrix.training.recording.history import FIELDS
 from separatrix.training.schemas import STATE_OF_WEIGHTS, WEIGHT_TYPES
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.regions import Ball, Region

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy.sparse import csr_array
 
-from separatrix.estimators.calibration import Sigmoids
+from separatrix.estimators.decisions.calibration import Sigmoids
 from separatrix.kernel_methods.kernel import Kernel
 from separatrix.kernel_methods.low_rank import LowRankFactor
 from separatrix.losses import LOSSES, OneVsRest

@@ -22,7 +22,15 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix._sklearn_compat import check_method_params, safe_indexing
 from separatrix.data import Dataset
-from separatrix.estimators.class_weights import with_class_weights
+from separatrix.estimators.checks.class_weights import with_class_weights
+from separatrix.estimators.checks.training_data import as_weights, make_dataset
+from separatrix.estimators.checks.validation import (
+    as_numbers,
+    require_equal_lengths,
+    require_finite,
+    require_labels,
+    require_numbers,
+)
 from separatrix.estimators.fit_many import require_validation
 from separatrix.estimators.linear_classifier import (
     ACCEPTED,
@@ -30,14 +38,6 @@ from separatrix.estimators.linear_classifier import (
     copy_feature_attributes,
 )
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.training_data import as_weights, make_dataset
-from separatrix.estimators.validation import (
-    as_numbers,
-    require_equal_lengths,
-    require_finite,
-    require_labels,
-    require_numbers,
-)
 from separatrix.matrix import Array, Matrix
 from separatrix.model_selection.candidates import Candidate, FoldFit
 from separatrix.model_selection.folds import Folds, as_indexable
@@ -46,7 +46,7 @@ from separatrix.model_selection.scoring import FoldScorer, ScoredRows, scores_of
 from separatrix.model_selection.shared_solver import share_solver
 from separatrix.model_selection.warm_started_path import train_warm_started
 from separatrix.training import Interrupted, Progress
-from separatrix.training.callbacks import OnProgress, renumbered
+from separatrix.training.recording.callbacks import OnProgress, renumbered
 from separatrix.training.task import Task
 
 FEW_CANDIDATES = 6  # up to this number, all candidates are fitted to all rows with the folds

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
-from separatrix.estimators.training_data import number_classes
+from separatrix.estimators.checks.training_data import number_classes
 from separatrix.matrix import Array
 
 

@@ -19,8 +19,8 @@ from separatrix._sklearn_compat import (
     scorers_by_name,
     warn_or_raise_about_fit_failures,
 )
+from separatrix.estimators.checks.validation import require_equal_lengths
 from separatrix.estimators.fit_many import finish_fit
-from separatrix.estimators.validation import require_equal_lengths
 from separatrix.model_selection.candidates import (
     Candidate,
     FoldFit,
@@ -28,8 +28,8 @@ from separatrix.model_selection.candidates import (
     warn_about_fits,
 )
 from separatrix.model_selection.cross_validation import CrossValidation
-from separatrix.training.callbacks import OnProgress
-from separatrix.training.progress import TrainingCounter
+from separatrix.training.recording.callbacks import OnProgress
+from separatrix.training.recording.progress import TrainingCounter
 
 
 class GridSearchCV(PlainGridSearchCV):

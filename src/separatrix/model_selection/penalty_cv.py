@@ -19,12 +19,8 @@ from sklearn.utils.validation import column_or_1d
 from separatrix._sklearn_compat import raise_for_params, routing_enabled, with_labels
 from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.fit_many import finish_fit
-from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
-from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.scikit_learn_parameters import PENALTIES, RATIOS, UNSET
-from separatrix.estimators.training_data import as_weights
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.training_data import as_weights
+from separatrix.estimators.checks.validation import (
     as_list,
     has_length,
     require_choice,
@@ -34,10 +30,14 @@ from separatrix.estimators.validation import (
     require_number,
     require_strength,
 )
+from separatrix.estimators.fit_many import finish_fit
+from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
+from separatrix.estimators.optimum_classifier import OptimumClassifier
+from separatrix.estimators.scikit_learn_parameters import PENALTIES, RATIOS, UNSET
 from separatrix.matrix import Array
 from separatrix.model_selection.candidates import Candidate, warn_about_fits
 from separatrix.model_selection.cross_validation import CrossValidation
-from separatrix.training.progress import TrainingCounter
+from separatrix.training.recording.progress import TrainingCounter
 from separatrix.training.task import Task
 
 

@@ -10,13 +10,8 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.data import Dataset
-from separatrix.estimators.fit_warnings import warn_once
-from separatrix.estimators.linear_classifier import copy_feature_attributes
-from separatrix.estimators.logistic import LogisticRegression
-from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.svc import LinearSVC
-from separatrix.estimators.training_data import make_dataset
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.training_data import make_dataset
+from separatrix.estimators.checks.validation import (
     as_list,
     has_length,
     require_choice,
@@ -25,6 +20,11 @@ from separatrix.estimators.validation import (
     require_number,
     require_strength,
 )
+from separatrix.estimators.fit_warnings import warn_once
+from separatrix.estimators.linear_classifier import copy_feature_attributes
+from separatrix.estimators.logistic import LogisticRegression
+from separatrix.estimators.optimum_classifier import OptimumClassifier
+from separatrix.estimators.svc import LinearSVC
 from separatrix.inference.coefficient_names import feature_names, output_classes, table_index
 from separatrix.inference.null_model import NullModel
 from separatrix.matrix import Array

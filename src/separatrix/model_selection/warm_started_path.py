@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.data import Dataset
 from separatrix.model import Model
 from separatrix.training import Result, train
-from separatrix.training.callbacks import OnProgress, renumbered
+from separatrix.training.recording.callbacks import OnProgress, renumbered
 from separatrix.training.task import Task
 
 STEPS = (8, 4, 2)  # distance of the points that are already trained, in each round

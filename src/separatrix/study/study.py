@@ -35,7 +35,7 @@ from separatrix.study.store.reader import read_facts
 from separatrix.study.store.writer import StudyWriter, claim_study, create_study
 from separatrix.text import shell_command
 from separatrix.training import OnEpoch
-from separatrix.training.history import History
+from separatrix.training.recording.history import History
 
 
 @dataclass(eq=False)

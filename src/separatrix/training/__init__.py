@@ -1,11 +1,11 @@
 """Training: batches of models, the loop that trains them, histories and results."""
 
-from separatrix.training.callbacks import Epoch, OnEpoch
-from separatrix.training.history import History
 from separatrix.training.loop import run
-from separatrix.training.progress import Interrupted, Progress
+from separatrix.training.recording.callbacks import Epoch, OnEpoch
+from separatrix.training.recording.history import History
+from separatrix.training.recording.progress import Interrupted, Progress
 from separatrix.training.result import Result
-from separatrix.training.stopping_rules import Stop
+from separatrix.training.stopping.stopping_rules import Stop
 from separatrix.training.task import Task
 from separatrix.training.train import train
 

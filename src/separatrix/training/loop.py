@@ -17,7 +17,6 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solver_state import State
 from separatrix.solvers.protocol import Solver
-from separatrix.training.certain_predictions import are_predictions_certain
 from separatrix.training.checkpoint import (
     FinishedModel,
     Snapshot,
@@ -26,10 +25,11 @@ from separatrix.training.checkpoint import (
     refuse_foreign,
     unpack_snapshot,
 )
-from separatrix.training.history import FIELDS
-from separatrix.training.progress import Interrupted, Progress
+from separatrix.training.recording.history import FIELDS
+from separatrix.training.recording.progress import Interrupted, Progress
 from separatrix.training.result import Result, make_results
-from separatrix.training.stop_reasons import (
+from separatrix.training.stopping.certain_predictions import are_predictions_certain
+from separatrix.training.stopping.stop_reasons import (
     copy_weights,
     first_reasons,
     has_diverged,
@@ -38,7 +38,7 @@ from separatrix.training.stop_reasons import (
     took_small_step,
     watch_models,
 )
-from separatrix.training.stopping_rules import Stop
+from separatrix.training.stopping.stopping_rules import Stop
 from separatrix.verdict.gap_schedule import (
     GapCheck,
     certify_some,
@@ -113,9 +113,8 @@ class _Batch:
         self.running = np.arange(model.n_models)
         self.epochs = max(points[-1] for points in stop.epochs)
         self.finished: list[FinishedModel] = []
-        self.history = np.full(
-            (len(FIELDS), model.n_models, min(self.epochs, FIRST_RECORDS)), np.nan
-        )
+        shape = (len(FIELDS), model.n_models, min(self.epochs, FIRST_RECORDS))
+        self.history = np.full(shape, np.nan)
         self.seconds = 0.0
         self._focus(self.running)
 
@@ -191,8 +190,7 @@ class _Batch:
         if at >= self.history.shape[2]:
             more = np.full((*self.history.shape[:2], min(at, self.epochs - at)), np.nan)
             self.history = np.concatenate([self.history, more], axis=2)
-        B = len(self.running)
-        val_loss = val_accuracy = np.full(B, np.nan)
+        val_loss = val_accuracy = np.full(len(self.running), np.nan)
         if self.validation is not None and self.epoch % self.stop.validate_every == 0:
             val_loss, val_accuracy = self.validation.loss_and_accuracy(self.state.model)
         self.seconds = time.perf_counter() - self.began
@@ -203,7 +201,7 @@ class _Batch:
             val_accuracy,
             found.value,
             found.gradient_norm,
-            np.full(B, self.seconds),
+            np.full(len(self.running), self.seconds),
         )
         self.records = dict(zip(FIELDS, values))
         self.history[:, self.running, at] = values

@@ -14,7 +14,7 @@ from separatrix.objective import Objective
 from separatrix.solver_state import State
 from separatrix.solvers.protocol import Solver
 from separatrix.training.checkpoint import FinishedModel
-from separatrix.training.history import FIELDS, History
+from separatrix.training.recording.history import FIELDS, History
 from separatrix.verdict.certificate import Certificate, certify
 from separatrix.verdict.diagnose import diagnose
 from separatrix.verdict.diagnosis import Diagnosis

@@ -13,7 +13,7 @@ from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.solver_state import State
 from separatrix.solvers import Gradient, Solver
-from separatrix.training.stopping_rules import Stop
+from separatrix.training.stopping.stopping_rules import Stop
 
 # The types of weights for each precision of a device; with "tf32" only products are rougher.
 OF_PRECISION = {"tf32": np.float32, "float32": np.float32, "float64": np.float64}

@@ -13,16 +13,16 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.training.batching import batch_penalty, batch_start, share_passes
-from separatrix.training.callbacks import renumbered
 from separatrix.training.devices import fit_on_device, objective_maker
 from separatrix.training.fallback import fallback_tasks, join_results
 from separatrix.training.legality import refuse_illegal
 from separatrix.training.loop import run
-from separatrix.training.progress import Interrupted, Progress, count_batch
+from separatrix.training.recording.callbacks import renumbered
+from separatrix.training.recording.progress import Interrupted, Progress, count_batch
 from separatrix.training.result import Result
 from separatrix.training.rewriting import Rewriting, rewriting_of
 from separatrix.training.rounding import round_results
-from separatrix.training.stopping_rules import Stop
+from separatrix.training.stopping.stopping_rules import Stop
 from separatrix.training.task import Task
 
 

@@ -16,7 +16,7 @@ from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.results.pictures import FailedSteps
 from separatrix.text import describe_configuration, named_class
 from separatrix.web.packed_arrays import packed
-from separatrix.workflow.data_sample import DataSample
+from separatrix.workflow.pictures.data_sample import DataSample
 
 MOST_BARS = 8  # weights of a class that are shown
 MOST_CLASSES = 12  # classes whose weights are shown

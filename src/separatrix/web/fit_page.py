@@ -19,7 +19,7 @@ from separatrix.web.page_parts import (
     parts_table,
     right_of,
 )
-from separatrix.workflow.model_pictures import ModelPictures
+from separatrix.workflow.pictures.model_pictures import ModelPictures
 from separatrix.workflow.verdict_words import verdict_words, why_stopped
 
 MOST_POINTS = 4000  # of a curve

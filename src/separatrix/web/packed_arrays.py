@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.study.results.facts import MEASURES, Row
-from separatrix.training.history import History
+from separatrix.training.recording.history import History
 
 MOST_NUMBERS = 360_000  # of all curves, as 4 bytes each; beyond that, curves are thinned ...
 THINNED_NUMBERS = 200_000  # ... to about this many in total

@@ -18,7 +18,7 @@ from separatrix.web.drawings import (
     sample_drawing,
     weights_drawing,
 )
-from separatrix.workflow.model_pictures import ModelPictures
+from separatrix.workflow.pictures.model_pictures import ModelPictures
 
 PART_WORDS = {"train": "training", "validation": "validation", "test": "test", "measured": ""}
 MOST_CLASSES = 50  # classes of a confusion matrix

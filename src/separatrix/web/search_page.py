@@ -17,7 +17,7 @@ from separatrix.web.page_parts import (
     parts_table,
     share,
 )
-from separatrix.workflow.model_pictures import ModelPictures
+from separatrix.workflow.pictures.model_pictures import ModelPictures
 
 
 def search_page(

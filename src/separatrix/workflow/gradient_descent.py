@@ -11,8 +11,8 @@ import numpy as np
 from separatrix.data import Dataset
 from separatrix.errors import Message, OptionError, Parameter
 from separatrix.estimators import GradientDescentClassifier
+from separatrix.estimators.checks.training_data import make_dataset
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.training_data import make_dataset
 from separatrix.losses import OneVsRest
 from separatrix.model import Model
 from separatrix.objective import Objective

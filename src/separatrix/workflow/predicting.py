@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.errors import Message, Parameter
-from separatrix.estimators.certified_predictions import CertifiedPredictions
+from separatrix.estimators.certified.certified_predictions import CertifiedPredictions
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle

@@ -19,7 +19,7 @@ from separatrix.charts.drawing.row_choice import feature_number
 from separatrix.charts.drawing.theme import CHOSEN, CLASSES, DASHES, OTHERS, finish
 from separatrix.charts.models.model_words import model_words
 from separatrix.estimators import GradientDescentClassifier, fit_many
-from separatrix.estimators.training_data import make_dataset
+from separatrix.estimators.checks.training_data import make_dataset
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.objective import Objective

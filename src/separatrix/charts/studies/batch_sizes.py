@@ -12,7 +12,7 @@ import numpy as np
 from separatrix.charts.drawing.chart_data import data, short, thinned
 from separatrix.charts.drawing.theme import DASHES, ORDERED, finish
 from separatrix.study.results.facts import Row, StudyFacts
-from separatrix.training.history import History
+from separatrix.training.recording.history import History
 
 AXES = ("epochs", "rows", "updates")
 _LIGHTEST = 4  # steps from the darkest to the lightest shade that is used

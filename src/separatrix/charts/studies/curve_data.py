@@ -13,7 +13,7 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.text import describe_configuration, value_words
-from separatrix.training.history import History
+from separatrix.training.recording.history import History
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ def scatter_matrix(
     """
     from separatrix import charts
     from separatrix.charts.drawing.row_choice import feature_number
-    from separatrix.workflow.original_units import training_rows
+    from separatrix.workflow.pictures.original_units import training_rows
 
     picture.check(source, *reading.files())
     prepared = read_prepared(output, source, reading, preparing, common)
@@ -71,7 +71,7 @@ def spy(
     [b]separatrix chart spy mail.tsv --words counts --out spy.png[/b]
     """
     from separatrix import charts
-    from separatrix.workflow.original_units import training_rows
+    from separatrix.workflow.pictures.original_units import training_rows
 
     picture.check(source, *reading.files())
     prepared = read_prepared(output, source, reading, preparing, common)
@@ -174,7 +174,7 @@ def weight_path(
     from separatrix.charts.drawing.row_choice import two_features
     from separatrix.text import describe_configuration
     from separatrix.workflow.gradient_descent import GradientOptions
-    from separatrix.workflow.original_units import descending_model
+    from separatrix.workflow.pictures.original_units import descending_model
 
     picture.check(source, *reading.files())
     prepared = read_prepared(output, source, reading, preparing, common)
@@ -217,7 +217,7 @@ def boundary_frames(
     from separatrix import charts
     from separatrix.charts.drawing.row_choice import two_features
     from separatrix.workflow.gradient_descent import GradientOptions
-    from separatrix.workflow.original_units import descent_on_features
+    from separatrix.workflow.pictures.original_units import descent_on_features
 
     picture.check(source, *reading.files())
     prepared = read_prepared(output, source, reading, preparing, common)

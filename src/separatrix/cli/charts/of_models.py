@@ -38,7 +38,7 @@ def boundary(
     """
     from separatrix import charts
     from separatrix.text import one_line
-    from separatrix.workflow.original_units import in_original_units
+    from separatrix.workflow.pictures.original_units import in_original_units
     from separatrix.workflow.preparing import require_labelled
 
     features = parse_axes(axes)

@@ -39,7 +39,7 @@ class PerceptronOptions(ReadingOptions):
         """
         from separatrix import explain
         from separatrix.charts.drawing.row_choice import feature_number, two_features
-        from separatrix.workflow.original_units import training_rows
+        from separatrix.workflow.pictures.original_units import training_rows
 
         picture.check(self.source, *self.files())
         prepared = read_prepared(output, self.source, self, PreparationOptions(), common)

@@ -106,7 +106,7 @@ def evaluate(
 
     def draw() -> dict[str, Any]:
         from separatrix.web.evaluation_page import evaluation_page
-        from separatrix.workflow.model_pictures import picture_evaluation
+        from separatrix.workflow.pictures.model_pictures import picture_evaluation
 
         pictures = picture_evaluation(
             bundle, rows, every_row=every_row, positive=facts.get("positive")

@@ -94,7 +94,7 @@ def fit(
 
     def draw() -> dict[str, Any]:
         from separatrix.web.fit_page import fit_page
-        from separatrix.workflow.model_pictures import picture_model
+        from separatrix.workflow.pictures.model_pictures import picture_model
 
         return fit_page(worded(trained.facts), picture_model(trained.bundle, loaded), made)
 

@@ -29,7 +29,7 @@ from separatrix.cli.reports import (
     write_page,
 )
 from separatrix.cli.writing import check_out, try_to_write
-from separatrix.workflow.search_scorers import SCORINGS
+from separatrix.workflow.search.search_scorers import SCORINGS
 
 _MODEL = "Model"
 
@@ -89,7 +89,7 @@ def search(
     rows and evaluated on the test rows.
     """
     from separatrix.workflow.model_families import DEFAULT_TOL
-    from separatrix.workflow.searching import search_source
+    from separatrix.workflow.search.searching import search_source
 
     check_out(out, source, *reading.files())
     page = report_path(report, source, "search")
@@ -131,7 +131,7 @@ def search(
             source,
             reads,
             preparing.options(loaded.table),
-            {**IMPORTS, "search_source": "separatrix.workflow.searching"},
+            {**IMPORTS, "search_source": "separatrix.workflow.search.searching"},
             "found = "
             + python_call(
                 "search_source",
@@ -149,7 +149,7 @@ def search(
 
     def draw() -> dict[str, Any]:
         from separatrix.web.search_page import search_page
-        from separatrix.workflow.model_pictures import picture_model
+        from separatrix.workflow.pictures.model_pictures import picture_model
 
         assert found.bundle is not None
         return search_page(worded(found.facts), picture_model(found.bundle, loaded), made)

@@ -56,7 +56,7 @@ def show(output: Output, common: CommonOptions, name: Name = None, store: StoreF
 
     [b]separatrix studies show[/b]
     """
-    from separatrix.cli.study_tables import (
+    from separatrix.cli.studies.study_tables import (
         about,
         plain_facts,
         report_seen,
@@ -94,7 +94,7 @@ def table(
     facts = _facts(name, store)
     output.print_json(facts.table())
     if output.for_people:
-        from separatrix.cli.study_tables import study_table
+        from separatrix.cli.studies.study_tables import study_table
 
         output.say(study_table(facts, output.out.width))
 
@@ -116,7 +116,7 @@ def report(
     [b]separatrix studies report[/b]
     [b]separatrix studies report iris --out iris.html[/b]
     """
-    from separatrix.cli.study_tables import page_of, write_page
+    from separatrix.cli.studies.study_tables import page_of, write_page
     from separatrix.cli.writing import check_link
 
     if out is not None:

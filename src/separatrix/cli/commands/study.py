@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonOptions, command
-from separatrix.cli.grid_options import GRID_OPTIONS, GridOptions, given_options, words_of
 from separatrix.cli.options import PreparationOptions, ReadingOptions, SourceArgument
 from separatrix.cli.output import Output
 from separatrix.cli.reading import read_source
-from separatrix.cli.study_progress import show_study_progress
+from separatrix.cli.studies.grid_options import GRID_OPTIONS, GridOptions, given_options, words_of
+from separatrix.cli.studies.study_progress import show_study_progress
 from separatrix.cli.writing import try_to_write
 
 _STUDY = "Study"
@@ -116,7 +116,7 @@ def study(
     logarithmic spacing; with --draws, LOW..HIGH is a range to draw from. If the study is
     interrupted, the progress is kept and --resume continues with identical results.
     """
-    from separatrix.cli.study_tables import page_of, report_study, write_page
+    from separatrix.cli.studies.study_tables import page_of, report_study, write_page
     from separatrix.study import Study
     from separatrix.study.planning.data import StudyData, run_arguments
     from separatrix.study.planning.default_grid import COURSE, choose_grid

@@ -13,7 +13,7 @@ from typing import Any
 from separatrix.study.logs.log import StudyInfo
 from separatrix.text import quoted, value_cell
 from separatrix.training import Epoch
-from separatrix.training.history import FIELDS
+from separatrix.training.recording.history import FIELDS
 
 KEYS = ("study", "configuration", "seed", "epoch")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from separatrix.data import Dataset
 from separatrix.estimators import GradientDescentClassifier
-from separatrix.estimators.training_data import make_dataset, make_validation_set
+from separatrix.estimators.checks.training_data import make_dataset, make_validation_set
 from separatrix.features.settings import Settings
 from separatrix.readers import Source, load
 from separatrix.study.results.facts import DataFacts

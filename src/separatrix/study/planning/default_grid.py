@@ -20,7 +20,7 @@ from separatrix.study.planning.data import StudyData
 from separatrix.training.task import Task
 from separatrix.verdict.rate_limits import rounded_down
 from separatrix.verdict.smoothness import smoothness
-from separatrix.workflow.searching import DEFAULT_CS
+from separatrix.workflow.search.searching import DEFAULT_CS
 
 # The grid of the homework for these data sets, on raw features.
 COURSE = ("iris", "cs725/iris", "cs725/binary")

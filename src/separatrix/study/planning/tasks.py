@@ -10,8 +10,8 @@ import numpy as np
 
 from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError, message_of
+from separatrix.estimators.checks.training_data import make_dataset
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.training_data import make_dataset
 from separatrix.study.planning.data import StudyData
 from separatrix.study.planning.plan import StudyPlan
 from separatrix.text import describe_configuration

@@ -9,7 +9,7 @@ from typing import Any
 from separatrix.matrix import Array
 from separatrix.study.results.pictures import StudyPictures
 from separatrix.text import counted
-from separatrix.training.history import History
+from separatrix.training.recording.history import History
 
 LEVEL = 0.05  # significance level of all tests
 MEASURES = ("train_loss", "train_accuracy", "val_loss", "val_accuracy")

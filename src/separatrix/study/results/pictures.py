@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.workflow.data_sample import DataSample
+from separatrix.workflow.pictures.data_sample import DataSample
 
 MOST_CLASSES = 50  # classes of the largest confusion matrix that is stored
 

@@ -6,7 +6,7 @@ from separatrix.study.planning.tasks import StudyTasks
 from separatrix.study.results.pictures import FailedSteps
 from separatrix.study.running.failed_steps import choose_failure, follow_steps
 from separatrix.study.store.writer import StudyWriter
-from separatrix.workflow.data_sample import DataSample, draw_sample
+from separatrix.workflow.pictures.data_sample import DataSample, draw_sample
 
 
 def make_pictures(planned: StudyTasks, writer: StudyWriter) -> dict[str, DataSample | FailedSteps]:

@@ -22,8 +22,8 @@ from separatrix.study.running.weight_frames import FrameRecorder
 from separatrix.study.store.live_runs import LIVE
 from separatrix.study.store.writer import StudyWriter
 from separatrix.training import Interrupted, Progress, train
-from separatrix.training.callbacks import RunLabel, epochs_of
 from separatrix.training.checkpoint import if_readable
+from separatrix.training.recording.callbacks import RunLabel, epochs_of
 
 CHECKPOINT_INTERVAL = 1.0  # seconds between checkpoints
 CHECKPOINT_SHARE = 0.1  # largest fraction of the time for checkpoints

@@ -12,7 +12,7 @@ from separatrix.packing import TREE, from_arrays
 from separatrix.study.results.facts import MEASURES, Row
 from separatrix.study.results.table_row import means
 from separatrix.study.store.database import Store
-from separatrix.training.history import FIELDS, History
+from separatrix.training.recording.history import FIELDS, History
 
 # The array of a checkpoint with a row for every run: configuration, seed, model, number of epochs.
 LIVE = "live_runs"

@@ -7,7 +7,7 @@ from typing import Any
 
 from separatrix.study.results.pictures import FailedSteps, StudyPictures, WeightFrames
 from separatrix.study.store.database import Store
-from separatrix.workflow.data_sample import DataSample
+from separatrix.workflow.pictures.data_sample import DataSample
 
 
 def read_pictures(store: Store, study: sqlite3.Row, best: int | None) -> StudyPictures:

@@ -22,7 +22,7 @@ from separatrix.study.store.database import Store
 from separatrix.study.store.errors import StoreError, damage_message
 from separatrix.study.store.live_runs import live_histories, live_rows, read_live_runs
 from separatrix.study.store.pictures import read_pictures
-from separatrix.training.history import History
+from separatrix.training.recording.history import History
 
 
 def read_facts(

@@ -19,8 +19,8 @@ from separatrix.study.store.database import Store
 from separatrix.study.store.encoding import to_archive, to_bytes, to_text
 from separatrix.study.store.errors import StoreError
 from separatrix.study.store.ownership import HELD, claim, refuse_claimed
-from separatrix.training.history import History
-from separatrix.workflow.data_sample import DataSample
+from separatrix.training.recording.history import History
+from separatrix.workflow.pictures.data_sample import DataSample
 
 PIECE = 1 << 26  # bytes; the limit of SQLite is 10^9
 _ARRAYS = (

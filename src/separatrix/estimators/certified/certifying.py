@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.certified_predictions import (
+from separatrix.estimators.certified.certified_predictions import (
     CertifiedPredictions,
     certify_rows,
     coefficient_radius,
 )
+from separatrix.estimators.checks.validation import is_number, require_finite
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.validation import is_number, require_finite
 from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix
 from separatrix.verdict.regions import Region

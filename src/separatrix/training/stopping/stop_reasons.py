@@ -12,7 +12,7 @@ from separatrix.objective import Objective
 from separatrix.solver_state import State
 from separatrix.solvers.protocol import Solver
 from separatrix.training.checkpoint import RunningModels
-from separatrix.training.stopping_rules import Stop
+from separatrix.training.stopping.stopping_rules import Stop
 from separatrix.verdict.gap_schedule import (
     first_certify_norms,
     first_gaps,

@@ -19,8 +19,8 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
-from separatrix.lab.study_jobs import JobState
-from separatrix.lab.study_snapshots import study_signature, study_snapshot
+from separatrix.lab.studies.study_jobs import JobState
+from separatrix.lab.studies.study_snapshots import study_signature, study_snapshot
 from separatrix.study.store.errors import StoreError
 
 INTERVAL = 0.25  # seconds between two snapshots, and between two looks at the store

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import ParameterError
-from separatrix.estimators.validation import require_number
+from separatrix.estimators.checks.validation import require_number
 from separatrix.matrix import Array
 
 

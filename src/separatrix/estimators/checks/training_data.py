@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 from separatrix._sklearn_compat import check_feature_names, check_sample_weight
 from separatrix.cluster import PlacedRows
 from separatrix.data import Dataset, current_rows_per_block
-from separatrix.estimators.class_weights import with_class_weights
-from separatrix.estimators.linear_classifier import ACCEPTED, LinearClassifier
-from separatrix.estimators.placed_data import placed_dataset, placed_validation_set
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.class_weights import with_class_weights
+from separatrix.estimators.checks.placed_data import placed_dataset, placed_validation_set
+from separatrix.estimators.checks.validation import (
     as_numbers,
     is_plain,
     require_equal_lengths,
@@ -27,6 +26,7 @@ from separatrix.estimators.validation import (
     require_two_classes,
     require_weights,
 )
+from separatrix.estimators.linear_classifier import ACCEPTED, LinearClassifier
 from separatrix.matrix import Array
 
 # Up to this number of classes, every label is compared with each; above it, a search is faster.

@@ -14,10 +14,10 @@ import numpy as np
 
 from separatrix.errors import ParameterError
 from separatrix.estimators import GradientDescentClassifier
+from separatrix.estimators.checks.validation import require_choice, require_count
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.validation import require_choice, require_count
-from separatrix.lab.study_files import StudyFiles
-from separatrix.lab.study_jobs import options_of
+from separatrix.lab.studies.study_files import StudyFiles
+from separatrix.lab.studies.study_jobs import options_of
 from separatrix.losses import LOSSES
 from separatrix.readers import Columns, Source, describe, load, names
 from separatrix.solvers import RULES

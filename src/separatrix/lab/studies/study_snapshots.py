@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import ParameterError
-from separatrix.lab.study_jobs import JobState
+from separatrix.lab.studies.study_jobs import JobState
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.store.database import Store
 from separatrix.study.store.live_runs import LiveRun, read_live_runs

@@ -12,16 +12,16 @@ from scipy.special import expit, softmax
 from separatrix.data import Dataset
 from separatrix.errors import message_of
 from separatrix.estimators import LinearSVC, LogisticRegression
+from separatrix.estimators.decisions.threshold import Cuts
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.threshold import Cuts
 from separatrix.inference import confidence_intervals
 from separatrix.matrix import Array
 from separatrix.metrics import calibrate, rank
 from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Source
-from separatrix.workflow.data_sample import DataSample, draw_sample
 from separatrix.workflow.describing import feature_names
 from separatrix.workflow.evaluating import parts_of, rows_to_evaluate, scores_to_rank
+from separatrix.workflow.pictures.data_sample import DataSample, draw_sample
 
 MOST_THRESHOLDS = 301  # thresholds of a class
 MOST_CLASSES = 12  # classes with curves and thresholds

@@ -26,11 +26,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from separatrix.lab.new_study import StudyForm, free_name
 from separatrix.lab.requests import parsed_json
-from separatrix.lab.study_files import StudyFiles
-from separatrix.lab.study_jobs import StudyJobs
-from separatrix.lab.study_snapshots import (
+from separatrix.lab.studies.new_study import StudyForm, free_name
+from separatrix.lab.studies.study_files import StudyFiles
+from separatrix.lab.studies.study_jobs import StudyJobs
+from separatrix.lab.studies.study_snapshots import (
     list_studies,
     require_free,
     stored_command,
@@ -38,7 +38,7 @@ from separatrix.lab.study_snapshots import (
     study_signature,
     study_snapshot,
 )
-from separatrix.lab.study_watch import EventStream, StudyWatch, to_json
+from separatrix.lab.studies.study_watch import EventStream, StudyWatch, to_json
 
 CARDS = 200  # kept in memory
 

@@ -11,9 +11,9 @@ from separatrix._sklearn_compat import check_feature_names
 from separatrix.cluster import PlacedRows
 from separatrix.data import Dataset
 from separatrix.errors import ParameterError
-from separatrix.estimators.class_weights import factors_of_classes
+from separatrix.estimators.checks.class_weights import factors_of_classes
 from separatrix.estimators.linear_classifier import LinearClassifier
-from separatrix.estimators.validation import (
+from separatrix.estimators.checks.validation import (
     refuse_entry,
     refuse_label,
     refuse_lengths,

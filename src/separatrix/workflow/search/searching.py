@@ -25,7 +25,7 @@ from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.model_selection import GridSearchCV
 from separatrix.readers import Columns, Source
-from separatrix.training.callbacks import OnProgress, renumbered
+from separatrix.training.recording.callbacks import OnProgress, renumbered
 from separatrix.workflow.facts import (
     collect_convergence_warnings,
     measure_model,
@@ -46,8 +46,8 @@ from separatrix.workflow.preparing import (
     require_labelled,
     require_learnable,
 )
-from separatrix.workflow.search_folds import make_folds
-from separatrix.workflow.search_scorers import make_search_scorer, needs_probabilities
+from separatrix.workflow.search.search_folds import make_folds
+from separatrix.workflow.search.search_scorers import make_search_scorer, needs_probabilities
 
 DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
-from separatrix.training.progress import Progress
+from separatrix.training.recording.progress import Progress
 
 
 @dataclass(frozen=True)

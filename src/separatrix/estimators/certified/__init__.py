@@ -1,0 +1,1 @@
+"""Classifiers and predictions with proofs about the exact optimum."""

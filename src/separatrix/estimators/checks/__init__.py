@@ -1,0 +1,1 @@
+"""Checks of parameters, data and weights before a fit."""

@@ -1,0 +1,1 @@
+"""Decision thresholds, and probabilities for losses that define none."""

@@ -1,0 +1,1 @@
+"""The studies of the lab: the form, the processes, and what pages show of them."""

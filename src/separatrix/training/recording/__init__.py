@@ -1,0 +1,1 @@
+"""What is recorded after every epoch, and the callbacks that receive it."""

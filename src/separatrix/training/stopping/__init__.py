@@ -1,0 +1,1 @@
+"""When and why the models of a batch stop."""

@@ -1,0 +1,1 @@
+"""What reports and charts draw of models and rows."""

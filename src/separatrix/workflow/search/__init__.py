@@ -1,0 +1,1 @@
+"""The search for a penalty by cross-validation: folds, scores, candidates."""
