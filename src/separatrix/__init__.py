@@ -6,6 +6,8 @@ from separatrix.lazy import lazily
 
 if TYPE_CHECKING:
     from separatrix.data import rows_per_block
+    from separatrix.data.on_disk import StoredRows
+    from separatrix.data.on_disk import open_rows as open
     from separatrix.estimators import (
         GradientDescentClassifier,
         LinearSVC,
@@ -42,12 +44,14 @@ if TYPE_CHECKING:
     from separatrix.training import History, Progress
     from separatrix.verdict.certificate import Certificate
     from separatrix.verdict.diagnosis import Diagnosis
+    from separatrix.workflow.converting import convert
 
 __version__ = "0.1.0"
 
 # The module of each name. A module is imported when one of its names is first used.
 _PLACES = {
     "separatrix.data": ("rows_per_block",),
+    "separatrix.data.on_disk": ("StoredRows", "open"),
     "separatrix.estimators": (
         "GradientDescentClassifier",
         "LinearSVC",
@@ -84,6 +88,7 @@ _PLACES = {
     "separatrix.training": ("History", "Progress"),
     "separatrix.verdict.certificate": ("Certificate",),
     "separatrix.verdict.diagnosis": ("Diagnosis",),
+    "separatrix.workflow.converting": ("convert",),
 }
 
 __all__ = [
@@ -110,13 +115,16 @@ __all__ = [
     "RegularizationPath",
     "SGDClassifier",
     "Source",
+    "StoredRows",
     "Study",
     "Threshold",
     "confidence_intervals",
+    "convert",
     "fit_many",
     "get_threads",
     "load",
     "load_model",
+    "open",
     "patch",
     "register_onnx",
     "regularization_path",

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.cluster import PlacedRows, partitions
+from separatrix.cluster import Placement, partitions
 from separatrix.errors import ClusterError
+from support.dask_cluster import workers
 
 dask = pytest.importorskip("dask", reason="dask is not installed (extra dask)")
 da = pytest.importorskip("dask.array", reason="dask is not installed (extra dask)")
@@ -28,21 +29,6 @@ N, D, ROWS = 600, 4, 60
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((N, D))
 Y = (X[:, 0] + RNG.standard_normal(N) > 0.0).astype(int)
-
-
-@contextmanager
-def workers(count: int, **options: Any) -> Iterator[Any]:
-    """Start worker processes on this machine, and yield their cluster and a client."""
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    cluster = distributed.LocalCluster(
-        n_workers=count,
-        threads_per_worker=1,
-        dashboard_address=None,
-        silence_logs=logging.CRITICAL,
-        **{"memory_limit": 0, **options},
-    )
-    with cluster, distributed.Client(cluster) as client:
-        yield cluster, client
 
 
 def after(epochs: int, action: Any) -> Any:
@@ -70,7 +56,7 @@ def test_a_killed_worker_does_not_change_the_result():
     model = sx.LogisticRegression(tol=1e-12)
     with sx.rows_per_block(ROWS):
         expected = sx.LogisticRegression(tol=1e-12).fit(X, Y)
-    with workers(3) as (_, client):
+    with workers(3) as client:
         killed = after(2, lambda: kill_a_worker(client))
         model.fit(*parts(), on_epoch=killed)
         assert np.array_equal(model.coef_, expected.coef_)
@@ -82,7 +68,7 @@ def test_a_worker_killed_within_a_pass_costs_only_that_pass(monkeypatch):
     model = sx.GradientDescentClassifier(epochs=6)
     with sx.rows_per_block(ROWS):
         expected = sx.GradientDescentClassifier(epochs=6).fit(X, Y)
-    with workers(2) as (_, client):
+    with workers(2) as client:
         submit, sent = partitions.Partitions.map, []
 
         def kill_after_sending(self: Any, *given: Any, **named: Any) -> Any:
@@ -97,7 +83,7 @@ def test_a_worker_killed_within_a_pass_costs_only_that_pass(monkeypatch):
 
 
 def test_rows_that_were_sent_from_this_process_and_lost_are_an_error():
-    with workers(2) as (_, client):
+    with workers(2) as client:
         sent = client.scatter([X[:300], X[300:]])
         rows = da.concatenate([da.from_delayed(part, (300, D), float) for part in sent])
         with pytest.raises(ClusterError, match=r"cannot compute it again.*scatter"):
@@ -128,7 +114,7 @@ def test_a_pass_that_kills_its_workers_is_not_repeated_for_ever(monkeypatch):
     monkeypatch.setattr(partitions, "PATIENCE", 0.1)
     monkeypatch.setattr(partitions, "REPEATS", 1)
     with workers(1):
-        source = PlacedRows(*parts()).source(np.arange(2))
+        source = Placement(*parts()).rows(np.arange(2)).source
         with pytest.raises(ClusterError, match=r"in 2 attempts.*smaller partitions"):
             source.sum(kill_this_worker)
 

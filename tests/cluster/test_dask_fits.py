@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import separatrix as sx
-from separatrix.cluster import DaskBlocks, PlacedRows
+from separatrix.cluster import DaskBlocks, Placement
 from separatrix.data import Dataset
 from separatrix.data.block_sums import labels, total_weight
 
@@ -135,8 +135,8 @@ def test_models_share_the_passes_over_partitions(client):
 
 
 def test_a_source_keeps_the_protocol_of_blocks_in_memory(client):
-    rows = PlacedRows(dask_array(X), dask_array(Y), dask_array(S))
-    source = rows.source(np.arange(3))
+    rows = Placement(dask_array(X), dask_array(Y), dask_array(S)).rows(np.arange(3))
+    source = rows.source
     data, here = Dataset(source, np.arange(3)), Dataset.of(X, Y, S, rows_per_block=ROWS)
     assert isinstance(data.source, DaskBlocks)
     assert data.facts == here.facts or data.facts.lengths == here.facts.lengths

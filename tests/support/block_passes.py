@@ -13,7 +13,7 @@ import pytest
 from separatrix.data import BlocksInMemory
 
 # Block functions that return rows because their caller asks for rows.
-OF_ROWS = ("labels", "weights", "_scores_of_block", "_validate_block", "_pick_rows")
+OF_ROWS = ("labels", "weights", "scores_of_block", "_validate_block", "_pick_rows")
 
 
 @contextmanager

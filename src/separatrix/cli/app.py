@@ -8,6 +8,7 @@ from separatrix import __version__
 from separatrix.cli.command_decorator import add_command
 from separatrix.cli.commands.chart import chart
 from separatrix.cli.commands.compare import compare
+from separatrix.cli.commands.convert import convert
 from separatrix.cli.commands.data import data
 from separatrix.cli.commands.evaluate import evaluate
 from separatrix.cli.commands.explain import explain
@@ -56,7 +57,7 @@ def _all(
     """
 
 
-for command in (fit, search, study, predict, explain, graph, evaluate, show, compare, lab):
+for command in (fit, search, study, predict, explain, graph, evaluate, show, compare, convert, lab):
     add_command(app, command)
 app.add_typer(chart, name="chart")
 app.add_typer(studies, name="studies")

@@ -3,6 +3,6 @@
 from separatrix.cluster.collections import map_rows
 from separatrix.cluster.dask_blocks import DaskBlocks
 from separatrix.cluster.library import is_collection
-from separatrix.cluster.placed_rows import PlacedRows
+from separatrix.cluster.placed_rows import PlacedRows, Placement
 
-__all__ = ["DaskBlocks", "PlacedRows", "is_collection", "map_rows"]
+__all__ = ["DaskBlocks", "PlacedRows", "Placement", "is_collection", "map_rows"]

@@ -11,17 +11,17 @@ from separatrix.cluster.worker_tasks import column_of_frame, frame_to_rows
 from separatrix.matrix import Array
 
 
-def row_parts(X: Collection) -> tuple[Any, list[Delayed]]:
+def row_parts(name: str, X: Collection) -> tuple[Any, list[Delayed]]:
     """Return a template of X without rows, for the names of its columns, and its partitions.
 
     Columns that are divided between chunks are joined.
     """
     if is_frame(X) and X.ndim == 2:
-        dtype = _common_type(X._meta)
+        dtype = _common_type(name, X._meta)
         return X._meta, [delay(frame_to_rows, part, dtype) for part in X.to_delayed()]
     if X.ndim != 2:
         raise ValueError(
-            f"X must have two dimensions: rows and features. Got a {type(X).__name__} of Dask with "
+            f"{name} must have two dimensions: rows and features. Got a Dask collection with "
             f"{X.ndim} instead. Use X[:, None], or a data frame with one column as in df[['name']]."
         )
     if X.numblocks[1] > 1:
@@ -64,14 +64,14 @@ def _differ(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
     return known and first != second and sum(first) == sum(second)
 
 
-def _common_type(template: Any) -> np.dtype[Any]:
+def _common_type(name: str, template: Any) -> np.dtype[Any]:
     """Return the type of all columns of a data frame as one array, or raise."""
     types = template.dtypes
     for column, kind in types.items():
         if getattr(kind, "kind", "O") not in "biuf":
             raise ValueError(
-                f"X must hold numbers. The column {column!r} is of type {kind}. Encode it first, "
-                "or leave it out with X.drop(columns=...)."
+                f"{name} must hold numbers. The column {column!r} is of type {kind}. Encode it "
+                "first, or leave it out with drop(columns=...)."
             )
     plain = all(isinstance(kind, np.dtype) for kind in types)
     return np.result_type(*types) if plain and len(types) else np.dtype(np.float64)

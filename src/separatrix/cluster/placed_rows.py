@@ -19,21 +19,37 @@ from separatrix.cluster.worker_tasks import (
     make_plain,
     number_labels,
 )
-from separatrix.data import BlockFacts
+from separatrix.data import BlockFacts, BlockRows, Dataset
 from separatrix.matrix import Array
 
 
-class PlacedRows:
-    """X, y and the sample weights of a collection, computed on the workers and inspected.
+class PlacedRows(BlockRows):
+    """Rows on the workers of a cluster, with their labels, in place of X and y."""
 
-    `template` is a data frame without rows that has the columns of X, or None for an array. There
-    is a report on every partition. Partitions without rows are left out.
+    source: DaskBlocks
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        count = len(self.source.facts.lengths)
+        return f"Rows of a Dask collection ({n:,} x {d:,}, in {count:,} partitions)"
+
+    def dataset(self) -> Dataset:
+        """Return the rows as a data set. All classes occur."""
+        return Dataset(self.source, self.labels)
+
+
+class Placement:
+    """X, y and the sample weights of collections, computed on the workers and inspected.
+
+    There is a report on every partition. Partitions without rows are left out.
     """
 
-    def __init__(self, X: Collection, y: Any, sample_weight: Any = None) -> None:
+    def __init__(
+        self, X: Collection, y: Any, s: Any = None, *, name: str = "X", name_of_labels: str = "y"
+    ) -> None:
         self.client = find_client()
-        self.template, parts = row_parts(X)
-        columns = column_parts("y", y, X), column_parts("sample_weight", sample_weight, X)
+        self.template, parts = row_parts(name, X)
+        columns = column_parts(name_of_labels, y, X), column_parts("sample_weight", s, X)
         with explain(self.client):
             rows, labels, weights = _compute(self.client, parts, *columns)
             nothing = [None] * len(rows)
@@ -46,31 +62,33 @@ class PlacedRows:
         self._rows, self._labels = [rows[k] for k in used], [labels[k] for k in used]
         self._weights = None if weights is None else [weights[k] for k in used]
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of rows and features."""
-        return sum(r.n_rows for r in self.reports), self.reports[0].n_features
-
     def labels(self) -> Array:
         """Return the different labels, sorted."""
         return np.unique(np.concatenate([report.labels for report in self.reports]))
 
-    def source(self, classes: Array) -> DaskBlocks:
-        """Return the rows as blocks, with labels as numbers of the classes."""
+    def rows(self, classes: Array) -> PlacedRows:
+        """Return the rows, with labels as numbers of the classes."""
         weights = self._weights or [None] * len(self._labels)
         with explain(self.client):
             labels = self.client.map(
                 number_labels, self._labels, weights, classes=classes, pure=False
             )
+        first = self.reports[0]
         facts = BlockFacts(
             lengths=tuple(report.n_rows for report in self.reports),
-            n_features=self.reports[0].n_features,
+            n_features=first.n_features,
             n_entries=sum(report.n_entries for report in self.reports),
-            dtype=self.reports[0].dtype,
+            dtype=first.dtype,
             label_range=(0, len(classes) - 1),
             is_weighted=self._weights is not None,
         )
-        return DaskBlocks(Partitions(self.client, self._rows, labels), facts)
+        return PlacedRows(
+            DaskBlocks(Partitions(self.client, self._rows, labels), facts),
+            classes,
+            sparse=first.sparse,
+            feature_names=None if self.template is None else list(map(str, self.template.columns)),
+            template=self.template,
+        )
 
 
 def _compute(

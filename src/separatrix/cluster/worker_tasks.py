@@ -97,6 +97,7 @@ class PartReport:
     bad_entry : row, column and value of the first entry that is not finite, or None
     bad_label, bad_weight : row and value of the first label or weight that is refused, or None
     weighted : whether a row has a positive weight
+    sparse : whether X is sparse
     plain : whether the kernels read X in place
     """
 
@@ -111,6 +112,7 @@ class PartReport:
     bad_label: tuple[int, float] | None
     bad_weight: tuple[int, float] | None
     weighted: bool
+    sparse: bool
     plain: bool
 
 
@@ -132,6 +134,7 @@ def inspect(X: Any, y: Any, s: Any) -> PartReport:
         bad_label=_first(labels, missing),
         bad_weight=_first(weights, wrong),
         weighted=weights is None or bool(weights.any()),
+        sparse=matrix.is_sparse,
         plain=is_plain_part(X),
     )
 

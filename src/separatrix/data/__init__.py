@@ -1,6 +1,7 @@
 """The rows that models are trained on: features, labels and weights."""
 
 from separatrix.data.block import Block
+from separatrix.data.block_rows import BlockRows
 from separatrix.data.block_source import (
     FAN_IN,
     BlockFacts,
@@ -16,6 +17,7 @@ __all__ = [
     "FAN_IN",
     "Block",
     "BlockFacts",
+    "BlockRows",
     "BlockSource",
     "BlocksInMemory",
     "Dataset",

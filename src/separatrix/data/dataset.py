@@ -193,15 +193,19 @@ class Dataset(RowStatistics):
 
     def with_classes(self, present: Sequence[int]) -> Dataset:
         """Return the data with some of the classes only; the others must have no weight."""
-        part = self._other_rows()
         numbers = np.zeros(len(self.classes), np.int32)
         numbers[list(present)] = np.arange(len(present))
+        return self.renumbered(numbers, self.classes[list(present)])
+
+    def renumbered(self, numbers: Array, classes: Array) -> Dataset:
+        """Return the data with other classes; class c becomes the class numbers[c]."""
+        part = self._other_rows()
         part.source = self.source.transform(
             block_sums.renumber_classes,
-            numbers,
-            facts=replace(self.facts, label_range=(0, len(present) - 1)),
+            np.asarray(numbers, np.int32),
+            facts=replace(self.facts, label_range=(0, len(classes) - 1)),
         )
-        part.classes = self.classes[list(present)]
+        part.classes = np.asarray(classes)
         return part
 
     def every(self, step: int) -> Dataset:

@@ -16,11 +16,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from separatrix.cluster import is_collection
-from separatrix.data import Dataset
+from separatrix.data import BlockRows, Dataset
 from separatrix.device import to_host
 from separatrix.errors import ParameterError
 from separatrix.estimators.certified.certified_predictions import Proof, prove
-from separatrix.estimators.checks.placed_data import place_rows, require_blocks_will_do
+from separatrix.estimators.checks.placed_data import place_rows, place_validation_rows
 from separatrix.estimators.checks.training_data import (
     make_dataset,
     make_validation_set,
@@ -38,7 +38,7 @@ Estimator = TypeVar("Estimator", bound=LinearClassifier)
 def fit_many(
     estimators: Sequence[Estimator],
     X: Any,
-    y: Any,
+    y: Any = None,
     sample_weight: Any = None,
     X_val: Any = None,
     y_val: Any = None,
@@ -56,10 +56,10 @@ def fit_many(
     ----------
     estimators : list of estimators
         Estimators of this library. They are fitted in place.
-    X : array-like or sparse matrix of shape (n, d)
-        Training data.
-    y : array-like of shape (n,)
-        Class labels.
+    X : array-like or sparse matrix of shape (n, d), or rows on disk
+        Training data. Rows on disk come from `separatrix.open`.
+    y : array-like of shape (n,), default=None
+        Class labels. Rows on disk have their own.
     sample_weight : array-like of shape (n,) or (n, len(estimators)), default=None
         Weights of the rows, shared by all estimators or with one column per estimator.
     X_val, y_val : array-like of shape (m, d) and (m,), default=None
@@ -91,11 +91,9 @@ def fit_many(
         return []
     X, y, sample_weight, X_val, y_val = (to_host(a) for a in (X, y, sample_weight, X_val, y_val))
     if is_collection(X):
-        for estimator in estimators:
-            require_blocks_will_do(estimator)
         X, y, sample_weight = place_rows(X, y, sample_weight), None, None
     if is_collection(X_val):
-        X_val, y_val = place_rows(X_val, y_val, names=("X_val", "y_val")), None
+        X_val, y_val = place_validation_rows(X_val, y_val), None
     weights = None if sample_weight is None else np.asarray(sample_weight)
     own_weights = weights is not None and weights.ndim == 2
     groups: dict[Hashable, list[int]] = {}
@@ -175,6 +173,8 @@ def _train_group(
     results and the regions of the optima.
     """
     checked = copy(estimators[0])
+    if isinstance(X, BlockRows):
+        require_blocks_suffice(estimators, X, held_out[0])
     X, y, sample_weight, held_out = checked._set_aside(X, y, sample_weight, held_out)
     class_weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
     data = make_dataset(checked, X, y, sample_weight, class_weights)
@@ -194,6 +194,18 @@ def _train_group(
         for k, (estimator, task, result) in enumerate(zip(estimators, tasks, results))
     ]
     return checked, data.classes, tasks, results, regions
+
+
+def require_blocks_suffice(
+    estimators: Sequence[LinearClassifier], rows: BlockRows, X_val: Any
+) -> None:
+    """Raise if an estimator has a parameter that needs rows in memory."""
+    for estimator in estimators:
+        what = estimator._needs_memory(X_val is not None)
+        if what:
+            raise ValueError(
+                f"{type(estimator).__name__} with {what} needs X in memory. Got {rows!r}."
+            )
 
 
 def require_validation(tasks: Sequence[Task], validation: Dataset | None) -> None:

@@ -15,13 +15,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.cluster import is_collection
-from separatrix.data import Dataset
+from separatrix.data import Block, BlockRows, Dataset
 from separatrix.device import to_host
 from separatrix.display import fit_card
 from separatrix.estimators.checks.validation import (
     as_numbers,
     is_plain,
     list_classes,
+    require_features,
     require_finite,
     require_numbers,
 )
@@ -94,6 +95,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     ) -> tuple[Any, Any, Array | None, tuple[Any, Any]]:
         """Split validation rows off the training rows, if the model asks for it."""
         return X, y, sample_weight, held_out
+
+    def _needs_memory(self, has_validation: bool) -> str:
+        """Return which parameter needs all rows in memory, as in "probability=5", or ""."""
+        return ""
 
     def _finish(self, X: Any, y: Any, sample_weight: Array | None) -> None:
         """Do what remains after a fit and needs its data, such as calibrating probabilities."""
@@ -181,10 +186,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of the predictions for X with the labels y."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the accuracy on X (n, d) and y (n,) with these weights (n,).
+
+        Rows outside of memory, such as those of `separatrix.open`, have their own labels and
+        weights. The rows of a Dask collection are counted by its workers.
+        """
         if is_collection(X):
             return score_collection(self, X, y, sample_weight)
+        if isinstance(X, BlockRows):
+            y, sample_weight = X.y, X.weights
         return float(super().score(X, y, sample_weight))
 
     def sparsify(self) -> Self:
@@ -209,6 +220,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         known = self.__dict__.get("_known_scores")
         if known is not None and known[0] is X:  # computed together with those of other models
             return known[1]
+        if isinstance(X, BlockRows):
+            return self._scores_of_rows(X)
         X = self._checked(to_host(X))
         model = self._model()
         # NaN and infinities in a dense X make the scores of their row NaN or infinite, unless all
@@ -220,6 +233,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if shows and first_not_finite(Z.reshape(len(Z), -1)) is not None:
             require_finite("X", X)
         return Z
+
+    def _scores_of_rows(self, rows: BlockRows) -> Array:
+        """Return the scores of rows outside of memory, block by block."""
+        check_is_fitted(self)
+        require_features(self, rows, "X")
+        parts = Dataset(rows.source, rows.labels).map_blocks(scores_of_block, self._model())
+        return np.concatenate(parts)
 
     def _checked(self, X: Any) -> Any:
         """Return X as numbers after checks of its type and features, but not for NaN."""
@@ -293,6 +313,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def scores_of_block(block: Block, model: Model) -> Array:
+    """Return the scores Z (n, B, K) of the rows of a block."""
+    return model.scores(block.X)
 
 
 def copy_feature_attributes(source: LinearClassifier, target: LinearClassifier) -> None:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix._sklearn_compat import with_callbacks
 from separatrix.cluster import is_collection
-from separatrix.data import Dataset
+from separatrix.data import BlockRows, Dataset
 from separatrix.device import check_device
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.certified.certifying import CertifyingClassifier, find_band
@@ -75,7 +75,7 @@ class OptimumClassifier(CertifyingClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         X_val: Any = None,
@@ -86,10 +86,10 @@ class OptimumClassifier(CertifyingClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Training data.
-        y : array-like of shape (n,)
-            Class labels.
+        X : array-like or sparse matrix of shape (n, d), or rows on disk
+            Training data. Rows on disk come from `separatrix.open`.
+        y : array-like of shape (n,), default=None
+            Class labels. Rows on disk have their own.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows. None means 1 for every row.
         X_val, y_val : array-like of shape (m, d) and (m,), default=None
@@ -120,7 +120,7 @@ class OptimumClassifier(CertifyingClassifier):
     def choose_threshold(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         cost: tuple[float, float] | None = None,
         precision: float | None = None,
@@ -135,10 +135,10 @@ class OptimumClassifier(CertifyingClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
+        X : array-like or sparse matrix of shape (n, d), or rows on disk
             Rows to choose the threshold on. They should not be training rows.
-        y : array-like of shape (n,)
-            Class labels. Both classes must occur.
+        y : array-like of shape (n,), default=None
+            Class labels. Both classes must occur. Rows on disk have their own.
         cost : tuple of two floats, default=None
             Costs of a false positive and of a false negative. Choose the threshold with the
             lowest total cost.
@@ -173,6 +173,8 @@ class OptimumClassifier(CertifyingClassifier):
                 "choose_threshold needs a model with two classes. This model has "
                 f"{len(self.classes_)}: {list_classes(self.classes_)}."
             )
+        if isinstance(X, BlockRows):
+            y, sample_weight = X.y, X.weights
         require_equal_lengths(X, y)
         scores = self.decision_function(X)
         labels = column_or_1d(y)

@@ -136,7 +136,7 @@ class Perceptron(StochasticClassifier):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
@@ -149,10 +149,10 @@ class Perceptron(StochasticClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Training data.
-        y : array-like of shape (n,)
-            Class labels.
+        X : array-like or sparse matrix of shape (n, d), or rows on disk
+            Training data. Rows on disk come from `separatrix.open`.
+        y : array-like of shape (n,), default=None
+            Class labels. Rows on disk have their own.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows. None means 1 for every row.
         X_val, y_val : array-like of shape (m, d) and (m,), default=None

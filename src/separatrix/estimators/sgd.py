@@ -150,7 +150,7 @@ class SGDClassifier(StochasticClassifier):
     def fit(  # type: ignore[override]  # the order of scikit-learn
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         coef_init: Any = None,
         intercept_init: Any = None,
         sample_weight: Any = None,
@@ -163,10 +163,10 @@ class SGDClassifier(StochasticClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Training data.
-        y : array-like of shape (n,)
-            Class labels.
+        X : array-like or sparse matrix of shape (n, d), or rows on disk
+            Training data. Rows on disk come from `separatrix.open`.
+        y : array-like of shape (n,), default=None
+            Class labels. Rows on disk have their own.
         coef_init, intercept_init : array-like of shape (K, d) and (K,), default=None
             Starting weights. None means 0 or, with `warm_start`, those of the previous fit.
         sample_weight : array-like of shape (n,), default=None

@@ -277,6 +277,10 @@ class StochasticClassifier(EpochClassifier):
         known = isinstance(self.random_state, (int, np.integer))
         return self.validation_fraction, int(self.random_state) if known else object()
 
+    def _needs_memory(self, has_validation: bool) -> str:
+        splits = self.early_stopping and not has_validation
+        return "early_stopping=True and without X_val" if splits else ""
+
     def _set_aside(
         self, X: Any, y: Any, sample_weight: Array | None, held_out: tuple[Any, Any]
     ) -> tuple[Any, Any, Array | None, tuple[Any, Any]]:

@@ -177,6 +177,9 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
             _require_rows_for_folds(data, int(self.probability))
         return task
 
+    def _needs_memory(self, has_validation: bool) -> str:
+        return "" if self.probability is False else f"probability={self.probability}"
+
     def _finish(self, X: Any, y: Any, sample_weight: Array | None) -> None:
         if self.probability is False:
             self._sigmoids = None

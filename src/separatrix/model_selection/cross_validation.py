@@ -21,9 +21,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from separatrix._sklearn_compat import check_method_params, safe_indexing
-from separatrix.data import Dataset
+from separatrix.data import BlockRows, Dataset
 from separatrix.estimators.checks.class_weights import with_class_weights
-from separatrix.estimators.checks.training_data import as_weights, make_dataset
+from separatrix.estimators.checks.training_data import as_weights, make_dataset, require_own_labels
 from separatrix.estimators.checks.validation import (
     as_numbers,
     require_equal_lengths,
@@ -114,6 +114,9 @@ class CrossValidation:
         on_progress: OnProgress | None = None,
     ) -> CrossValidation:
         """Check the labels and the weights, and split the rows."""
+        if isinstance(X, BlockRows):
+            require_own_labels(X, y, sample_weight)
+            y, sample_weight = X.y, X.weights
         require_equal_lengths(X, y)
         require_labels("y", y)
         labels = column_or_1d(y, warn=True)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED
 
 from separatrix._sklearn_compat import (
@@ -19,6 +20,7 @@ from separatrix._sklearn_compat import (
     scorers_by_name,
     warn_or_raise_about_fit_failures,
 )
+from separatrix.data import BlockRows
 from separatrix.estimators.checks.validation import require_equal_lengths
 from separatrix.estimators.fit_many import finish_fit
 from separatrix.model_selection.candidates import (
@@ -94,10 +96,10 @@ class GridSearchCV(PlainGridSearchCV):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Training data.
+        X : array-like or sparse matrix of shape (n, d), or rows on disk
+            Training data. Rows on disk come from `separatrix.open`.
         y : array-like of shape (n,)
-            Class labels.
+            Class labels. Rows on disk have their own.
         on_progress : callable, default=None
             Function to call with a `Progress` after every epoch of every batch. Its `members` are
             numbers of fits: candidate c on fold k of F folds has number c F + k. If the function
@@ -115,12 +117,21 @@ class GridSearchCV(PlainGridSearchCV):
         for name in ("n_batches_", "n_passes_"):  # counters of an earlier fit
             self.__dict__.pop(name, None)
         self._validate_params()
+        if isinstance(X, BlockRows) and y is None:
+            y = X.y
+            if X.weights is not None and not isinstance(self.estimator, Pipeline):
+                params["sample_weight"] = X.weights  # so that the scorer gets them too
         grid = list(ParameterGrid(self.param_grid))
         found = [Candidate.of(self._make_estimator(params), X, params) for params in grid]
         candidates = [candidate for candidate in found if candidate is not None]
         others = len(candidates) < len(grid) or not grid
         if y is None or getattr(self, "_skl_callbacks", None) or others:
             return super().fit(X, y, **params)
+        if isinstance(X, BlockRows) and self.refit and any(c.transformers for c in candidates):
+            raise ValueError(
+                "GridSearchCV cannot fit a pipeline to rows outside of memory. Set refit=False and "
+                f"fit the best model to scaled rows, or search without the pipeline. Got {X!r}."
+            )
         require_equal_lengths(X, y)
         routed = self._get_routed_params_for_fit(check_method_params(X, params=params))
         alike, sample_weight = common_sample_weight(candidates, routed.estimator.fit)

@@ -120,7 +120,7 @@ class LogisticRegressionCV(PenaltyCV):
         self.verbose = verbose
         self.use_legacy_attributes = use_legacy_attributes
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Train all penalties on all folds, and the best one on all rows. See PenaltyCV.fit."""
         super().fit(X, y, sample_weight, **params)
         if self.use_legacy_attributes:  # True or scikit-learn's "warn"

@@ -17,9 +17,9 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import column_or_1d
 
 from separatrix._sklearn_compat import raise_for_params, routing_enabled, with_labels
-from separatrix.data import Dataset
+from separatrix.data import BlockRows, Dataset
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.checks.training_data import as_weights
+from separatrix.estimators.checks.training_data import as_weights, require_own_labels
 from separatrix.estimators.checks.validation import (
     as_list,
     has_length,
@@ -58,15 +58,15 @@ class PenaltyCV(OptimumClassifier):
     # `score` passes sample weights on to the scorer.
     __metadata_request__score: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Train all penalties on all folds, and the best one on all rows.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Training data.
-        y : array-like of shape (n,)
-            Class labels.
+        X : array-like or sparse matrix of shape (n, d), or rows on disk
+            Training data. Rows on disk come from `separatrix.open`.
+        y : array-like of shape (n,), default=None
+            Class labels. Rows on disk have their own.
         sample_weight : array-like of shape (n,), default=None
             Weights of the rows. None means 1 for every row.
         **params : dict
@@ -78,6 +78,9 @@ class PenaltyCV(OptimumClassifier):
             The fitted classifier.
         """
         raise_for_params(params, self, "fit")
+        if isinstance(X, BlockRows):
+            require_own_labels(X, y, sample_weight)
+            y, sample_weight = X.y, X.weights
         counter = TrainingCounter()
         Cs, ratios = _strengths(self.Cs), _ratios(self.l1_ratios, self.penalty)
         require_flag("refit", self.refit)
@@ -110,8 +113,10 @@ class PenaltyCV(OptimumClassifier):
         self.n_passes_ = counter.n_passes(work.folds.n_samples)
         return self
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> float:
         """Return the score on X and y, computed by `scoring` (accuracy if it is None)."""
+        if isinstance(X, BlockRows):
+            y, sample_weight = X.y, X.weights
         raise_for_params(params, self, "score")
         given = {} if sample_weight is None else {"sample_weight": sample_weight}
         if routing_enabled():

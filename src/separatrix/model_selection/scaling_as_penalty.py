@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
-from separatrix.data import Dataset, moments_of_block, pool_moments
+from separatrix.data import BlockRows, Dataset, moments_of_block, pool_moments
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array
@@ -28,9 +28,10 @@ def factors_will_do(scaler: Any, classifier: LinearClassifier, X: Any) -> bool:
         return False
     if classifier._feature_map_key() is not None:  # its weights do not belong to the features
         return False
+    is_sparse = X.sparse if isinstance(X, BlockRows) else sp.issparse(X)
     # Only a free bias can absorb the means.
     # Centring sparse data is an error that scikit-learn raises.
-    return not scaler.with_mean or (classifier._has_free_bias() and not sp.issparse(X))
+    return not scaler.with_mean or (classifier._has_free_bias() and not is_sparse)
 
 
 def scales(data: Dataset) -> Array:

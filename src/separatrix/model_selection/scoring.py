@@ -15,8 +15,8 @@ from separatrix._sklearn_compat import (
     safe_indexing,
     score_estimator,
 )
-from separatrix.data import Block, Dataset
-from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.data import Dataset
+from separatrix.estimators.linear_classifier import LinearClassifier, scores_of_block
 from separatrix.matrix import Array, Matrix
 from separatrix.model import Model
 
@@ -104,9 +104,5 @@ def scores_of_models(
 def _scores(model: Model, X: Matrix | Dataset) -> Array:
     if isinstance(X, Matrix):
         return model.scores(X)
-    parts = X.map_blocks(_scores_of_block, model)
+    parts = X.map_blocks(scores_of_block, model)
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _scores_of_block(block: Block, model: Model) -> Array:
-    return model.scores(block.X)

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.command_decorator import CommonOptions, add_command, command
+from separatrix.cli.command_decorator import CommonOptions, UsageError, add_command, command
+from separatrix.cli.commands.convert import report_folder
 from separatrix.cli.options import ReadingOptions
 from separatrix.cli.output import Output
 from separatrix.cli.reading import STANDARD_INPUT, fetch_named, read_source
@@ -47,14 +48,32 @@ def list_(output: Output, common: CommonOptions) -> None:
 
 
 @command
-def show(output: Output, name: NameOrFile, reading: ReadingOptions, common: CommonOptions) -> None:
+def show(
+    output: Output,
+    name: NameOrFile,
+    reading: ReadingOptions,
+    common: CommonOptions,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Compare the checksums of all files of a folder of blocks."),
+    ] = False,
+) -> None:
     """Show a data set, or how a file is read: its columns, their types, and all decisions.
 
     [b]separatrix data show mnist[/b]
     [b]separatrix data show people.csv --type zip=category[/b]
+    [b]separatrix data show clicks --check[/b]     a folder that 'separatrix convert' has made
     """
+    from separatrix.data.on_disk import is_block_folder
     from separatrix.readers import describe, names
 
+    if name not in names() and is_block_folder(name):
+        _show_folder(output, Path(name), check)
+        return
+    if check:
+        raise UsageError(
+            f"--check compares the checksums of a folder of blocks, and {name!r} is none."
+        )
     if name not in names() and (name == STANDARD_INPUT or Path(name).exists()):
         _show_file(output, name, common.seed, reading)
         return
@@ -68,6 +87,17 @@ def show(output: Output, name: NameOrFile, reading: ReadingOptions, common: Comm
     output.say(tables.named([("About", about["about"]), ("Split", about["split"])]))
     for file in about["files"]:
         output.say_whole(_file(file))
+
+
+def _show_folder(output: Output, folder: Path, check: bool) -> None:
+    from separatrix.workflow.converting.describing import describe_folder
+
+    with output.spinner("Comparing checksums" if check else "Reading"):
+        facts = describe_folder(folder, check=check)
+    output.print_json(facts)
+    report_folder(output, facts)
+    if check:
+        output.say(f"All {len(facts['files'])} files have their checksums.")
 
 
 def _show_file(output: Output, path: str, seed: int, reading: ReadingOptions) -> None:

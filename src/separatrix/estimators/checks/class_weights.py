@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from separatrix.data import Block, Dataset
+from separatrix.data.block_sums import largest_weights
 from separatrix.errors import ParameterError
 from separatrix.estimators.checks.validation import list_classes, require_number
 from separatrix.matrix import Array
@@ -39,26 +42,61 @@ def with_class_weights(
     return np.stack(columns, axis=1)
 
 
+def weigh_classes(data: Dataset, class_weights: Sequence[Any]) -> Dataset:
+    """Return a data set of one model with its weights multiplied by class weights.
+
+    It has the same bits as `with_class_weights` of all rows, but reads them block by block.
+    """
+    if all(given is None for given in class_weights):
+        return data
+    C = len(data.classes)
+    factors = []
+    for given in class_weights:
+        if given is None:
+            factors.append(np.ones(C))
+        elif _is_balanced(given):
+            largest = np.max(data.map_blocks(largest_weights))
+            weight = data.fold_over_blocks(_add_shares, np.zeros(C), largest or 1.0)
+            factors.append(_balanced(weight))
+        else:
+            factors.append(_named(given, data.classes))
+    same = all(given is class_weights[0] for given in class_weights[1:])
+    by_class = factors[0] if same else np.stack(factors, axis=1)
+    columns = None if same else np.arange(len(factors), dtype=np.int32)[None]
+    facts = replace(data.facts, is_weighted=True, weight_columns=columns)
+    return Dataset(data.source.transform(_scale_weights, by_class, facts=facts), data.classes)
+
+
+def _add_shares(block: Block, number: int, weight: Array, largest: float) -> Array:
+    """Add the weights of the rows of every class, in the order of the rows, to weight (C,)."""
+    np.add.at(weight, block.y, 1.0 if block.s is None else block.s / largest)
+    return weight
+
+
+def _scale_weights(block: Block, by_class: Array) -> Block:
+    """Return the block with its weights times those of the classes, (C,) or (C, B)."""
+    factors = by_class[block.y]
+    if block.s is not None:
+        factors = factors * (block.s if factors.ndim == 1 else block.s[:, None])
+    return replace(block, s=np.ascontiguousarray(factors))
+
+
 def _weighted(s: Array | None, y: Array, classes: Array, given: Any) -> Array:
     if given is None:
         return np.ones(len(y)) if s is None else s
-    weight: Array = np.empty(0)
     if _is_balanced(given):
         # Dividing by the largest weight keeps the sums from overflowing.
         shares = s if s is None or not s.any() else s / s.max()
-        weight = np.bincount(y, shares, minlength=len(classes))
-    by_class = factors_of_classes(given, weight, classes)
+        by_class = _balanced(np.bincount(y, shares, minlength=len(classes)))
+    else:
+        by_class = _named(given, classes)
     return by_class[y] if s is None else s * by_class[y]
 
 
-def factors_of_classes(given: Any, weight: Array, classes: Array) -> Array:
-    """Return the factor (C,) of the weights of every class; `weight` (C,) is its total weight."""
-    if given is None:
-        return np.ones(len(classes))
-    if not _is_balanced(given):
-        return _named(given, classes)
-    present = weight > 0.0
-    return np.divide(weight.sum(), len(classes) * weight, out=np.ones(len(classes)), where=present)
+def _balanced(weight: Array) -> Array:
+    """Return the balanced weights of classes with these total weights (C,)."""
+    C = len(weight)
+    return np.divide(weight.sum(), C * weight, out=np.ones(C), where=weight > 0.0)
 
 
 def _is_balanced(given: Any) -> bool:

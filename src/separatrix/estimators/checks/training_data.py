@@ -10,14 +10,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from separatrix._sklearn_compat import check_feature_names, check_sample_weight
-from separatrix.cluster import PlacedRows
-from separatrix.data import Dataset, current_rows_per_block
-from separatrix.estimators.checks.class_weights import with_class_weights
-from separatrix.estimators.checks.placed_data import placed_dataset, placed_validation_set
+from separatrix.data import BlockRows, Dataset, current_rows_per_block
+from separatrix.estimators.checks.class_weights import weigh_classes, with_class_weights
 from separatrix.estimators.checks.validation import (
     as_numbers,
     is_plain,
     require_equal_lengths,
+    require_features,
     require_finite,
     require_known_classes,
     require_labels,
@@ -44,11 +43,10 @@ def make_dataset(
 ) -> Dataset:
     """Check training data, learn the classes and feature names, and return a data set.
 
-    `class_weights` has one entry per model.
+    `class_weights` has one entry per model. X can be rows outside of memory, which have labels.
     """
-    if isinstance(X, PlacedRows):
-        labels = number_classes(X.labels(), classes)[0]
-        return placed_dataset(estimator, X, labels, class_weights)
+    if isinstance(X, BlockRows):
+        return _dataset_of_rows(estimator, X, y, sample_weight, class_weights, classes)
     require_equal_lengths(X, y)
     require_numbers("X", X)
     require_labels("y", y)
@@ -77,6 +75,53 @@ def make_dataset(
     return Dataset.of(X, numbers, weights, classes=classes, rows_per_block=current_rows_per_block())
 
 
+def _dataset_of_rows(
+    estimator: LinearClassifier,
+    rows: BlockRows,
+    y: Any,
+    sample_weight: Any,
+    class_weights: Sequence[Any],
+    classes: Array | None,
+) -> Dataset:
+    """Return the data set of rows outside of memory, which were checked when they were stored."""
+    require_no_feature_map(estimator, rows)
+    require_own_labels(rows, y, sample_weight)
+    estimator.n_features_in_ = rows.shape[1]
+    if rows.template is None:
+        estimator.__dict__.pop("feature_names_in_", None)
+    else:
+        check_feature_names(estimator, rows.template, reset=classes is None)
+    data = rows.dataset() if classes is None else rows.dataset_of(classes)
+    if data is None:
+        require_known_classes(rows.dataset().classes, np.asarray(classes))
+    assert data is not None
+    require_two_classes(data.classes)
+    return weigh_classes(data, class_weights)
+
+
+def require_own_labels(rows: BlockRows, y: Any, sample_weight: Any = None) -> None:
+    """Raise if labels or weights are given that are not those of the rows."""
+    if y is not None and not np.array_equal(y, rows.y):
+        raise ValueError(
+            f"{rows!r} have their own labels. Leave out y, or convert the rows with other labels."
+        )
+    own = rows.weights
+    if sample_weight is not None and (own is None or not np.array_equal(sample_weight, own)):
+        raise ValueError(
+            f"{rows!r} can have only the weights that are stored with them. Leave out "
+            "sample_weight, and name the column of weights when the rows are converted."
+        )
+
+
+def require_no_feature_map(estimator: LinearClassifier, rows: BlockRows) -> None:
+    """Raise if an estimator makes other features from X, which needs X in memory."""
+    if estimator._feature_map_key() is not None:
+        raise ValueError(
+            f"{type(estimator).__name__} needs X in memory, because it makes features from it. Got "
+            f"{rows!r}. Use LogisticRegression or LinearSVC."
+        )
+
+
 def _is_plain_column(y: Any) -> bool:
     """Return whether scikit-learn's checks would accept the labels y and return them unchanged."""
     plain = type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU"
@@ -90,10 +135,10 @@ def make_validation_set(
 
     `weights` (m,) are the sample weights of its rows.
     """
-    if isinstance(X_val, PlacedRows):
-        return placed_validation_set(estimator, X_val, data)
     if X_val is None and y_val is None:
         return None
+    if isinstance(X_val, BlockRows):
+        return _validation_rows(estimator, X_val, y_val, data, weights)
     if X_val is None or y_val is None:
         raise ValueError("X_val and y_val must be given together.")
     require_equal_lengths(X_val, y_val, ("X_val", "y_val"))
@@ -110,11 +155,7 @@ def make_validation_set(
     )
     if not checked.shape[0]:
         raise ValueError("X_val has no rows. Pass at least one row, or omit X_val and y_val.")
-    if checked.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X_val must have the same features as X, in the same order. X has "
-            f"{estimator.n_features_in_} columns. Got {checked.shape[1]} columns instead."
-        )
+    require_features(estimator, checked, "X_val")
     check_feature_names(estimator, X_val, reset=False)
     require_finite("X_val", checked)
     require_labels("y_val", y_val)
@@ -129,6 +170,21 @@ def make_validation_set(
         classes=data.classes,
         rows_per_block=current_rows_per_block(),
     )
+
+
+def _validation_rows(
+    estimator: LinearClassifier, rows: BlockRows, y_val: Any, data: Dataset, weights: Any
+) -> Dataset:
+    """Return validation rows outside of memory as a data set of the classes in training."""
+    require_own_labels(rows, y_val, weights)
+    require_features(estimator, rows, "X_val")
+    if rows.template is not None:
+        check_feature_names(estimator, rows.template, reset=False)
+    found = rows.dataset_of(data.classes)
+    if found is None:
+        require_known_classes(rows.dataset().classes, data.classes, validation=True)
+    assert found is not None
+    return found
 
 
 def number_classes(y: Array, classes: Array | None = None) -> tuple[Array, Array]:

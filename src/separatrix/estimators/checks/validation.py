@@ -196,6 +196,15 @@ def refuse_lengths(
     )
 
 
+def require_features(estimator: Any, X: Any, name: str) -> None:
+    """Raise unless X has as many columns as the training rows of an estimator."""
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"{name} must have the same features as X, in the same order. X has "
+            f"{estimator.n_features_in_} columns. Got {X.shape[1]} columns instead."
+        )
+
+
 def require_labels(name: str, y: Any) -> None:
     """Raise if labels have a NaN or an infinity, and report the row."""
     labels = np.asarray(y)

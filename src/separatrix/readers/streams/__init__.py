@@ -1,0 +1,1 @@
+"""Read data that may be larger than memory, some rows at a time."""

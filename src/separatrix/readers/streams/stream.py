@@ -1,0 +1,89 @@
+"""The protocol of streams of rows, and the stream of rows that are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from separatrix.matrix import Array
+from separatrix.readers.source import Source
+from separatrix.readers.splits import Splits
+
+CHUNK_BYTES = 1 << 25  # of a source, read at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some consecutive rows of a source.
+
+    Attributes
+    ----------
+    first : the number of the first row
+    table : the features, as in `Source`
+    y, weights : labels and sample weights, or None
+    """
+
+    first: int
+    table: Any
+    y: Array | None
+    weights: Array | None = None
+
+    def __len__(self) -> int:
+        return int(self.table.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class StreamFacts:
+    """What is known about a source before all of it was read.
+
+    Attributes
+    ----------
+    name : the name of the source
+    notes : sentences about the decisions of the reader
+    feature_names : d names, or None
+    reading : options with which the reader reads new rows in the same way
+    splits : the rows of every part, if the source was split already
+    own_splits : row numbers of "train" and other parts, if the source comes with a split
+    """
+
+    name: str
+    notes: list[str] = field(default_factory=list)
+    feature_names: list[str] | None = None
+    reading: dict[str, Any] = field(default_factory=dict)
+    splits: Splits | None = None
+    own_splits: Mapping[str, Any] | None = None
+
+
+class RowStream(Protocol):
+    """Rows that can be read several times from the beginning, or from any row."""
+
+    @property
+    def facts(self) -> StreamFacts: ...
+
+    def chunks(self, first_row: int = 0) -> Iterator[Chunk]:
+        """Yield all rows in chunks, from the chunk with `first_row` on."""
+        ...
+
+
+class LoadedStream:
+    """The rows of a source that was read into memory."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.facts = StreamFacts(
+            source.name,
+            list(source.notes),
+            source.feature_names,
+            source.reading,
+            source.splits,
+        )
+
+    def chunks(self, first_row: int = 0) -> Iterator[Chunk]:
+        n, d = self._source.table.shape
+        step = max(CHUNK_BYTES // (8 * max(d, 1)), 1)
+        for first in range(first_row - first_row % step, n, step):
+            part = self._source.rows(np.arange(first, min(first + step, n)))
+            yield Chunk(first, part.table, part.y, part.weights)
