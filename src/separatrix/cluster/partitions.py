@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from separatrix.cluster.compact import compact
 from separatrix.cluster.failures import explain, refuse_repeat, scheduler_is_gone
 from separatrix.cluster.library import Client, Future, pickled, wait
 from separatrix.cluster.worker_tasks import itself
@@ -13,6 +14,13 @@ PATIENCE = 1.0  # seconds between two questions whether all workers still exist
 TRANSFER = 60.0  # seconds after which a result that does not arrive is asked for again
 REPEATS = 3  # workers that may be lost in one pass
 LARGE = 1 << 16  # bytes of arguments that are sent once and not with every task
+
+_sent = 0
+
+
+def passes_sent() -> int:
+    """Return how many passes this process has sent to clusters."""
+    return _sent
 
 
 class Partitions:
@@ -27,14 +35,14 @@ class Partitions:
         self.client, self.X, self.labels = client, X, labels
         self._holders: list[str] = []
         self._threads: dict[str, int] = {}
-        self.passes = 0
 
     def run(self, submit: Callable[[Any], Future], work: Any) -> Any:
         """Return the result of a pass: `submit(work)` sends its tasks and returns the last one."""
+        global _sent
         with explain(self.client):
             packed: Any = pickled(work)
-            self.passes += 1
             for _ in range(REPEATS + 1):
+                _sent += 1
                 if not self._holders:
                     self._find_holders()
                 sent = self.submit(itself, packed) if len(packed) > LARGE else packed
@@ -85,7 +93,7 @@ class Partitions:
                 self._find_holders()
             return [
                 self.client.submit(
-                    itself, value, workers=[holder], allow_other_workers=True, pure=False
+                    itself, compact(value), workers=[holder], allow_other_workers=True, pure=False
                 )
                 for value, holder in zip(each, self._holders)
             ]

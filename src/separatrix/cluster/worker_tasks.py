@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from separatrix.cluster.compact import expand
 from separatrix.data import Block, add_in_order
 from separatrix.matrix import Array, Matrix, first_not_finite, kernel_threads, readable
 
@@ -46,7 +47,7 @@ class Work:
         """Make the block for one pass. It shares the memory of X and caches nothing in it."""
         block = Block(Matrix(X), *labels)
         for step in self.steps:
-            own = () if step.own is None else (each[step.own],)
+            own = () if step.own is None else (expand(each[step.own]),)
             block = step.f(block, *own, *step.small)
         return block
 

@@ -99,18 +99,6 @@ def attach_weights(block: Block, s: Array | None, weight_column: Array | None) -
     return Block.of(block.X, block.y, s, weight_column)
 
 
-def weigh_kinds(block: Block, kinds: Array | None, table: Array, weight_column: Array) -> Block:
-    """Return the block with its weights times a factor for the kind and the class of each row.
-
-    `kinds` (n,) are numbers of rows of the table (P, C, G), 0 for None. The block has the labels
-    and the weights of one model.
-    """
-    s = table[0 if kinds is None else kinds, block.y]
-    if block.s is not None:
-        s *= block.s[:, None]
-    return Block.of(block.X, block.y, s, weight_column)
-
-
 def select_models(block: Block, models: Array) -> Block:
     """Return the block of some models."""
     return block.select(models)

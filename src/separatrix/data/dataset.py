@@ -129,37 +129,6 @@ class Dataset(RowStatistics):
         part._shift = part._rescale_weights()
         return part
 
-    def weighed(
-        self, table: Array, weight_column: Array, kinds: Sequence[Array] | None = None
-    ) -> Dataset:
-        """Return the rows with their weights times table (P, C, G)[kind, class].
-
-        `kinds` are the kinds (n,) of the rows of every block, by default 0. `weight_column` (B,)
-        gives the column of each model. The data has the labels and the weights of one model. The
-        weights are made where the rows are.
-
-        >>> data = Dataset.of([[0.0], [1.0]], [0, 1])
-        >>> data.weighed(np.array([[[1.0], [3.0]]]), np.zeros(1, int)).total_weight()
-        array([4.])
-        """
-        facts, column = self.facts, np.asarray(weight_column, np.int32)
-        part = self._other_rows()
-        part._known = self._known
-        part.source = self.source.transform(
-            block_sums.weigh_kinds,
-            *(() if kinds is not None else (None,)),
-            table,
-            column,
-            each=kinds,
-            facts=replace(
-                facts,
-                is_weighted=True,
-                weight_columns=None if table.shape[2] == 1 else column[None],
-            ),
-        )
-        part._shift = part._rescale_weights()
-        return part
-
     def without_constants(self) -> Dataset:
         """Return the data with 0 in columns that have the same value in all rows.
 
