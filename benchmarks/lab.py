@@ -116,9 +116,9 @@ def measure_frames(repeats: int) -> None:
         for _ in range(repeats):
             page.goto(lab.address)
             page.goto(f"http://{lab.host}/play{MODELS}")
-            page.wait_for_selector(".plane[aria-label]")
+            page.wait_for_selector(".plane small:not(:empty)")
             page.reload()
-            page.wait_for_selector(".plane[aria-label]")
+            page.wait_for_selector(".plane small:not(:empty)")
             words = page.inner_text("#summary")
             page.click("text=▶ play")
             times = sorted(page.evaluate(FRAMES, WATCHED))

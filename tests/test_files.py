@@ -10,6 +10,7 @@ from separatrix import GradientDescentClassifier, LogisticRegression, Study, cha
 from separatrix.readers.data_sets.download import File, _obtained
 from separatrix.web import write_report
 from support.command import call
+from support.small_disk import small_disk
 from support.terminal import PROGRAM
 
 # Every option that names a file to write, with the command that it belongs to.
@@ -40,14 +41,9 @@ def made(folder):
 @pytest.fixture
 def full_disk(tmp_path):
     """A folder on a 64 KiB disk with one free page."""
-    place = tmp_path / "full"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
-    if os.name != "posix" or os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("only root can mount a small disk")
-    (place / "filler").write_bytes(bytes(60 << 10))
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
+    with small_disk(tmp_path / "full", "64k") as place:
+        (place / "filler").write_bytes(bytes(60 << 10))
+        yield place
 
 
 def elsewhere(words, place):

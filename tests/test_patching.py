@@ -3,6 +3,7 @@
 import logging
 import pickle
 import sys
+import warnings
 from types import ModuleType
 
 import numpy as np
@@ -34,7 +35,7 @@ def patched():
 def test_classes_are_replaced_where_they_are_imported_and_put_back():
     module = ModuleType("someones_code")
     separatrix.unpatch()
-    module.LinearSVC = theirs = sklearn.svm.LinearSVC
+    module.LinearSVC = module.SVC = theirs = sklearn.svm.LinearSVC  # SVC: an import with "as"
     sys.modules["someones_code"] = module
     try:
         separatrix.patch()
@@ -42,7 +43,7 @@ def test_classes_are_replaced_where_they_are_imported_and_put_back():
         assert issubclass(module.LinearSVC, separatrix.LinearSVC)
         stacking = sklearn.ensemble._stacking.LogisticRegression
         assert issubclass(stacking, separatrix.LogisticRegression)
-        assert sklearn.svm._classes.LinearSVC is module.LinearSVC
+        assert module.SVC is module.LinearSVC is sklearn.svm.LinearSVC
         separatrix.unpatch()
         assert module.LinearSVC is sklearn.svm.LinearSVC is theirs
         assert sklearn.ensemble._stacking.LogisticRegression is not stacking
@@ -52,9 +53,9 @@ def test_classes_are_replaced_where_they_are_imported_and_put_back():
 
 @pytest.mark.parametrize("name", patching.HOMES)
 def test_replacements_have_scikit_learns_defaults(name):
-    ours = getattr(sys.modules[patching.HOMES[name][0]], name)()
+    ours = getattr(sys.modules[patching.HOMES[name]], name)()
     separatrix.unpatch()
-    theirs = getattr(sys.modules[patching.HOMES[name][0]], name)().get_params()
+    theirs = getattr(sys.modules[patching.HOMES[name]], name)().get_params()
     assert {key: ours.get_params()[key] for key in theirs} == theirs
 
 
@@ -82,11 +83,30 @@ def test_replacements_can_be_cloned_pickled_searched_and_sent_to_workers():
     np.testing.assert_array_equal(again.coef_, model.coef_)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in patching.HOMES if name != "LogisticRegressionCV"]
-)
+@pytest.mark.parametrize("name", patching.HOMES)
+def test_estimators_of_scikit_learn_keep_their_class_also_in_files(name):
+    separatrix.unpatch()
+    theirs = getattr(sys.modules[patching.HOMES[name]], name)()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # about defaults of LogisticRegressionCV
+        file = pickle.dumps(theirs.fit(Z, Y))
+    separatrix.patch()
+    for model in (theirs, pickle.loads(file), pickle.loads(pickle.dumps(theirs))):
+        assert type(model) is type(theirs)
+        np.testing.assert_array_equal(model.predict(Z), theirs.predict(Z))
+
+
+@pytest.mark.parametrize("name", ["LogisticRegression", "LogisticRegressionCV"])
+def test_unknown_solvers_are_refused(name):
+    with pytest.raises(
+        ValueError, match=r"'solver' parameter must be one of .*'saga'.* Got 'bfgs'"
+    ):
+        getattr(sklearn.linear_model, name)(solver="bfgs").fit(Z, Y)
+
+
+@pytest.mark.parametrize("name", patching.HOMES)
 def test_replacements_are_saved_as_the_classes_that_they_extend(name, tmp_path):
-    last = getattr(sys.modules[patching.HOMES[name][0]], name)()
+    last = getattr(sys.modules[patching.HOMES[name]], name)()
     for model in (last.fit(Z, Y), make_pipeline(StandardScaler(), clone(last)).fit(X, Y)):
         separatrix.save(model, tmp_path / "model.sx")
         loaded = separatrix.load_model(tmp_path / "model.sx")
@@ -100,7 +120,7 @@ def test_replacements_are_saved_as_the_classes_that_they_extend(name, tmp_path):
 def test_replacements_are_exported_to_onnx():
     onnx = pytest.importorskip("onnxruntime")
     for name in ("LogisticRegression", "SGDClassifier"):
-        last = getattr(sys.modules[patching.HOMES[name][0]], name)()
+        last = getattr(sys.modules[patching.HOMES[name]], name)()
         model = make_pipeline(StandardScaler(), last).fit(X, Y)
         exported = separatrix.to_onnx(model, X)
         labels = onnx.InferenceSession(exported.SerializeToString()).run(None, {"X": X})[0]

@@ -238,7 +238,7 @@ class Objective:
 
     def words(self, b: int = 0) -> str:
         """Describe the formula that model b minimises, in words and numbers."""
-        rows = f"{self.data.n_samples} {'weighted ' if self._is_weighted(b) else ''}rows"
+        rows = f"{self.data.n_samples:,} {'weighted ' if self._is_weighted(b) else ''}rows"
         parts = [f"{self.loss.words} over {rows}"]
         penalty = self.penalty.words(b)
         parts.append(penalty)

@@ -12,15 +12,16 @@ from sklearn import linear_model, svm
 
 from separatrix import estimators, model_selection
 from separatrix.estimators.linear_classifier import LinearClassifier
+from separatrix.estimators.scikit_learn_parameters import own_solver
 
 LOG = logging.getLogger("separatrix")
 FINEST_TOL = 1e-11  # a smaller relative duality gap is often lost to rounding
 HOMES = {
-    "LogisticRegression": ("sklearn.linear_model", "sklearn.linear_model._logistic"),
-    "LogisticRegressionCV": ("sklearn.linear_model", "sklearn.linear_model._logistic"),
-    "Perceptron": ("sklearn.linear_model", "sklearn.linear_model._perceptron"),
-    "SGDClassifier": ("sklearn.linear_model", "sklearn.linear_model._stochastic_gradient"),
-    "LinearSVC": ("sklearn.svm", "sklearn.svm._classes"),
+    "LogisticRegression": "sklearn.linear_model",
+    "LogisticRegressionCV": "sklearn.linear_model",
+    "Perceptron": "sklearn.linear_model",
+    "SGDClassifier": "sklearn.linear_model",
+    "LinearSVC": "sklearn.svm",
 }
 LEFT_ALONE = ("RidgeClassifier", "RidgeClassifierCV", "PassiveAggressiveClassifier", "SVC", "NuSVC")
 
@@ -68,8 +69,8 @@ def _squared_tol(self: Any) -> float:
 
 
 def _any_solver(self: Any) -> str:
-    """Return "auto" for every solver: their names in scikit-learn belong to its own solvers."""
-    return "auto"
+    """Return "auto" for every solver of scikit-learn, also for "lbfgs", which this library has."""
+    return "auto" if self.solver == "lbfgs" else own_solver(self.solver)
 
 
 def _never(self: Any) -> bool:
@@ -103,8 +104,9 @@ def patch() -> None:
     """Replace scikit-learn's linear classifiers in all modules that have imported them.
 
     The replacements have the defaults of the installed scikit-learn and are subclasses of the
-    classes of this library. Estimators that exist already do not change. The logger "separatrix"
-    reports every class that is replaced or left alone, at the level INFO.
+    classes of this library. Estimators that exist already do not change, and neither do those in
+    files of scikit-learn. The logger "separatrix" reports every class that is replaced or left
+    alone, at the level INFO.
 
     Examples
     --------
@@ -115,13 +117,13 @@ def patch() -> None:
     True
     >>> separatrix.unpatch()
     """
-    for name, homes in HOMES.items():
+    for name, home in HOMES.items():
         if name in _originals:
             continue
-        theirs = getattr(import_module(homes[0]), name)
+        theirs = getattr(import_module(home), name)
         _replace(theirs, globals()[name])
         _originals[name] = theirs
-        LOG.info("%s.%s is replaced by separatrix.%s.", homes[0], name, name)
+        LOG.info("%s.%s is replaced by separatrix.%s.", home, name, name)
     for name in LEFT_ALONE:
         LOG.info("%s of scikit-learn is left alone: separatrix does not replace it.", name)
 
@@ -134,12 +136,14 @@ def unpatch() -> None:
 
 
 def _replace(before: type, after: type) -> None:
-    """Replace a class in all modules that have it under its name."""
-    name = before.__name__
-    for home in HOMES[name]:
-        setattr(import_module(home), name, after)
+    """Replace a class in all modules that have imported it, under any name.
+
+    The module that defines it keeps it, so that instances can still be pickled and unpickled.
+    """
     for module in list(sys.modules.values()):
-        if getattr(module, "__name__", "").partition(".")[0] != "separatrix" and (
-            getattr(module, "__dict__", {}).get(name) is before
-        ):
-            setattr(module, name, after)
+        name = getattr(module, "__name__", "")
+        if name == before.__module__ or name.partition(".")[0] == "separatrix":
+            continue
+        for alias, value in list(getattr(module, "__dict__", {}).items()):
+            if value is before:
+                setattr(module, alias, after)

@@ -152,6 +152,14 @@ def test_lines_and_marks_are_inside_the_axes(extreme, measured, log, layout):
         assert max(row["value"]) <= high
 
 
+def test_single_epochs_far_below_all_others_do_not_compress_a_logarithmic_axis(iris):
+    history = GradientDescentClassifier(learning_rate=0.1, epochs=30).fit(*iris).history_
+    dip = History({**history, "train_loss": np.where(np.arange(30) == 20, 1e-12, 0.5)})
+    chart = charts.curves({"dip": dip, "smooth": history}, log_y=True, layout="overlaid")
+    low, high = channels(chart, "y")[0]["scale"]["domain"]
+    assert 1e-6 < low <= history["train_loss"].min() <= high
+
+
 def test_one_run_with_a_large_loss_does_not_compress_the_others(iris):
     X, y = iris
     model = GradientDescentClassifier(learning_rate=0.1, epochs=30).fit(X, y)

@@ -22,7 +22,7 @@ from separatrix import (
 )
 from separatrix.metrics import curves as curve_points
 from separatrix.metrics import measure
-from support.charting import drawn, of, pixels_of, rows_of
+from support.charting import channels, drawn, of, pixels_of, rows_of
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +81,12 @@ def test_the_confusion_matrix_has_the_counts_of_the_metrics(iris, tmp_path):
     counts = measure(y, predicted, np.unique(y))["confusion"]
     for row in rows_of(chart):
         assert row["rows"] == counts[int(row["true"])][int(row["predicted"])]
+
+
+def test_the_confusion_matrix_names_every_class_even_if_the_names_are_long():
+    names = [f"a class with a long name {k}" for k in range(8)]
+    (axis,) = {str(one.get("axis")) for one in channels(charts.confusion(names, names), "x")}
+    assert "'labelOverlap': False" in axis
 
 
 @pytest.mark.slow

@@ -82,6 +82,8 @@ def test_the_table_shows_the_numbers_by_which_the_best_was_chosen_in_80_columns(
     (line,) = (line for line in text.splitlines() if line.startswith("●"))
     assert f"{value:.4f}" in line
     assert "The weights of the best epoch were kept; their measures decide." in text
+    text = call("study", "wine", "--epochs", "5", "--l2", "0", "--learning-rate", "1").stdout
+    assert "stop reason 'epochs': all epochs were made" in text
     text = call("study", "wine", "--loss", "softmax,logistic", *QUICK).stdout
     value = float(re.search(r", log-loss ([.\d]+)\.", text)[1])
     (line,) = (line for line in text.splitlines() if line.startswith("●"))

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import separatrix as sx
+from separatrix.errors import ClusterError
 
 da = pytest.importorskip("dask.array", reason="dask is not installed (extra dask)")
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed (extra dask)")
@@ -72,3 +73,9 @@ def test_a_lazy_prediction_carries_no_history():
     model = sx.GradientDescentClassifier(epochs=3000).fit(X, Y)
     found = model.predict(da.from_array(X, chunks=(20, 4)))
     assert len(pickle.dumps(dict(found.dask))) < len(pickle.dumps(model)) / 2
+
+
+def test_a_fit_without_a_client_says_how_to_connect():
+    pytest.importorskip("distributed", reason="distributed is not installed (extra dask)")
+    with pytest.raises(ClusterError, match=r"this process has none\. Connect first"):
+        sx.LogisticRegression().fit(da.from_array(X, chunks=(20, 4)), Y)

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import separatrix as sx
-from separatrix.errors import ClusterError
 
 da = pytest.importorskip("dask.array", reason="dask is not installed (extra dask)")
 dd = pytest.importorskip("dask.dataframe", reason="dask is not installed (extra dask)")
@@ -69,8 +68,3 @@ def test_estimators_that_need_all_rows_are_refused(client, model, words):
     with pytest.raises(ValueError, match=words):
         model.fit(PARTS, LABELS)
     assert not hasattr(model, "coef_")
-
-
-def test_a_fit_without_a_client_says_how_to_connect():
-    with pytest.raises(ClusterError, match=r"no cluster|Connect first"):
-        sx.LogisticRegression().fit(PARTS, LABELS)

@@ -58,6 +58,12 @@ def test_a_clone_keeps_a_positional_penalty():
     assert (model.penalty, model.C) == ("l1", 1.0)
 
 
+@pytest.mark.parametrize("kind", [LogisticRegression, LinearSVC])
+def test_two_values_of_c_are_refused(kind):
+    with pytest.raises(TypeError, match=r"two values for C: 0.5 as the first argument, and C=2.0"):
+        kind(0.5, C=2.0)
+
+
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("scaling", [0.5, 1.0, 20.0])
 def test_liblinear_penalises_the_bias_as_the_weight_of_a_constant_feature(l1_ratio, scaling):
@@ -95,7 +101,7 @@ def test_the_bias_of_an_l1_machine_can_be_penalised():
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (LogisticRegression(penalty="l3"), "'penalty' parameter must be one of"),
+        (LogisticRegression(penalty="l3"), "'penalty' parameter must be one of .* or None. Got"),
         (
             LogisticRegression(penalty="elasticnet", l1_ratio=None),
             "^The 'l1_ratio' parameter",
@@ -168,3 +174,17 @@ def test_legacy_attributes_hold_the_same_numbers_by_class(ratios):
         np.testing.assert_array_equal(np.swapaxes(scores, 1, 2), new.scores_)
         np.testing.assert_array_equal(np.swapaxes(paths, 1, 2), new.coefs_paths_[:, :, :, k])
     assert old.C_.tolist() == [new.C_] * 3
+
+
+@pytest.mark.parametrize("multiclass", ["softmax", "reference"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_legacy_paths_belong_to_the_classes_that_have_weights(multiclass, n_classes):
+    A, y = load_iris(return_X_y=True)
+    options = {"Cs": 1, "cv": 2, "multiclass": multiclass}
+    new = LogisticRegressionCV(**options).fit(A, np.minimum(y, n_classes - 1))
+    old = clone(new).set_params(use_legacy_attributes=True).fit(A, np.minimum(y, n_classes - 1))
+    first = int(n_classes == 2 or multiclass == "reference")  # the first class that has a path
+    assert list(old.coefs_paths_) == list(range(first, n_classes))
+    for label, path in old.coefs_paths_.items():
+        row = label - (multiclass == "reference")
+        np.testing.assert_array_equal(path, new.coefs_paths_[:, 0, :, row])

@@ -200,3 +200,8 @@ def test_idle_connections_do_not_stop_the_server(lab):
 def test_a_port_in_use_is_reported(lab):
     with pytest.raises(OSError, match=f"Port {lab.port} is not available"):
         open_port(lab.port)
+
+
+def test_a_port_belongs_to_a_lab_before_its_server_runs():
+    with open_port(None) as one, open_port(None) as other:
+        assert one.getsockname()[1] != other.getsockname()[1]

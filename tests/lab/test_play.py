@@ -70,6 +70,17 @@ def test_a_divergence_is_noticed_by_the_rule_of_the_training_loop():
     assert diverged_at(np.array([1.0, 0.5, 2.0, 20.0, 0.3])) is None
     assert diverged_at(np.array([1.0, *[20.0] * 10])) == 10
     assert diverged_at(np.array([1.0, np.nan, 1.0])) == 1
+    assert diverged_at(np.array([1.0, *[20.0] * 20]), descends=False) is None
+
+
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_a_perceptron_whose_loss_starts_at_zero_has_not_diverged(batch_size):
+    play = make_play(
+        data={"kind": "blobs", "count": 100, "noise": 0.5, "classes": 2},
+        models=[{"loss": "perceptron", "batch_size": batch_size}],
+    )
+    assert play.measures(0, 0)["objective"][0] == 0.0
+    assert "diverged" not in [one["kind"] for one in verdicts(play, 300)[0]["diagnoses"]]
 
 
 def test_the_gap_of_a_penalised_model_bounds_its_distance_from_the_optimum():

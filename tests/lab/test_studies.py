@@ -149,11 +149,13 @@ def test_a_study_is_started_killed_stopped_and_resumed_to_its_end(lab):
     assert running["progress"]["state"] == "running"
     assert running["progress"]["alive"] == 2
     assert running["page"]["curves"]["numbers"] == [0, 1]
+    assert {row["stopped"] for row in running["page"]["rows"]} == {"in training"}
     assert lab.json("/api/new", form)[0] == 400  # the name is taken
 
     os.kill(lab.studies.jobs._jobs["long"].process.pid, signal.SIGKILL)
     killed = lab.wait_for("long", "stopped")
     assert killed["progress"]["resumable"]
+    assert {row["stopped"] for row in killed["page"]["rows"]} == {"stopped"}
     assert "ended with code" in killed["progress"]["problem"]
     assert lab.json("/api/studies/long/resume", {}) == (200, {})
     lab.wait_for("long", "running")
@@ -165,6 +167,7 @@ def test_a_study_is_started_killed_stopped_and_resumed_to_its_end(lab):
     while not seen or seen[-1]["progress"]["state"] != "finished":
         ((last, value),) = events(lab, "long", 1, last)
         seen.append(value)
+    assert not seen[-1]["progress"]["stoppable"]
     assert seen[-1]["page"] == stored_page(lab, "long")
     shares = [value["progress"]["share"] for value in seen]
     assert shares == sorted(shares)
@@ -180,6 +183,8 @@ def test_a_study_of_an_uploaded_file_keeps_the_file_beside_the_store(lab):
     source = {"source": {"file": key}}
     _, described = lab.json("/api/new/data", source)
     assert described["label"] == "way"
+    assert described["name"] == "my-rows"
+    assert described["words"].startswith("my-rows.csv: ")
     assert [(one["name"], one["kind"]) for one in described["columns"]] == [
         ("a", "numbers"), ("b", "numbers")]  # fmt: skip
     assert described["rows"][0] == ["0", "0"]
@@ -191,8 +196,8 @@ def test_a_study_of_an_uploaded_file_keeps_the_file_beside_the_store(lab):
     assert plan["runs"] % 2 == 0
     assert lab.json("/api/new", form)[0] == 200
     lab.wait_for("my%20rows", "finished")
-    (kept,) = (lab.store.parent / "separatrix-files").iterdir()
-    assert kept.name == key
+    (kept,) = (lab.store.parent / "separatrix-files").glob("*/*")
+    assert kept.name == "my-rows.csv"
     assert kept.read_bytes() == body
     assert str(kept) in stored_page(lab, "my rows")["reproduce"][0]["text"]
 

@@ -130,3 +130,59 @@ def test_many_ambiguous_dates_are_left_out_until_the_user_gives_the_order(read):
     assert any("types={'day': 'date:day-first'}" in note for note in found.notes)
     given = read({"day": cells, "other": range(66)}, types={"day": "date:day-first"})
     assert given.table.kind("day") == "numbers"
+
+
+def test_full_stops_before_three_digits_everywhere_are_reported(read):
+    found = read({"x": [f"{k}.{k}00" for k in range(1, 10)] * 3})
+    note = next(note for note in found.notes if note.startswith("Column 'x'"))
+    assert note.startswith("Column 'x': '1.100' is read as 1.1; with the type number:decimal-comma")
+
+
+@pytest.mark.parametrize("other", ["x", "#N/A"])
+def test_leading_zeros_that_are_lost_are_reported(other, read):
+    cells = ["12", "007", "130", *range(40), other]
+    found = read({"code": cells})
+    (note,) = (note for note in found.notes if "leading" in note)
+    assert note == (
+        "Column 'code': some numbers have leading zeros ('007', line 3), which are lost. If they "
+        "are codes, give types={'code': 'category'}."
+    )
+    assert found.table["code"][:2].tolist() == [12, 7]
+    given = read({"code": cells}, types={"code": "number"})
+    assert not any("leading" in note for note in given.notes)
+
+
+def test_the_example_of_codes_is_a_code(read):
+    cells = ["01234-5678", *["01234", "90210", "10001"] * 20]
+    found = read({"zip": cells, "x": [str(k) for k in range(61)]})
+    (note,) = (note for note in found.notes if "leading zero" in note)
+    assert "('01234', line 3)" in note
+
+
+def test_times_in_seconds_are_not_suspected_to_be_identifiers(read):
+    found = read({"when": [f"2024-01-{k:02d} 10:00" for k in range(1, 29)]})
+    assert found.table["when"][0] == 1704103200
+    assert not any("different whole numbers" in note for note in found.notes)
+
+
+def test_a_telephone_number_is_not_negative(read):
+    found = read({"phone": ["(555)1234510", "(555)1234511"] * 15, "x": ["(5)", "7"] * 15})
+    assert found.table.kind("phone") == "categories"
+    assert found.table["x"][:2].tolist() == [-5, 7]
+
+
+def test_columns_that_only_look_like_numbers_are_refused_if_there_are_no_others(read):
+    sizes = [f"{100 + k} cm" if k % 3 else f"1.{k} m" for k in range(60)]
+    with pytest.raises(ValueError, match=r"has no features\. Column 'size': the numbers have diff"):
+        read({"size": sizes})
+    kept = read({"size": sizes}, types={"size": "category"})
+    assert kept.table.kind("size") == "categories"
+    assert read({"name": [f"n{k}" for k in range(60)]}).table.kind("name") == "categories"
+    many = {f"size {k}": sizes for k in range(5)}
+    with pytest.raises(ValueError, match=r"2 more columns cannot be read either\."):
+        read(many)
+
+
+def test_a_column_may_be_named_inf(read):
+    found = read({"x": ["1", "2", "3"], "inf": ["1", "2", "4"]})
+    assert found.table.names == ["x", "inf"]

@@ -9,7 +9,7 @@ from separatrix import (
     GradientDescentClassifier,
     Study,
 )
-from separatrix.study.results.observations import epochs_needed, find_unconverged
+from separatrix.study.results.observations import epochs_needed, find_unconverged, observe_run
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.trace import oscillation_ended
 from support.studies import iris, two_classes
@@ -163,3 +163,26 @@ def test_observations_of_several_seeds_state_the_number_of_seeds(small):
         assert row.observations
         for sentence in row.observations:
             assert re.match(r"In (all 3|[12] of 3) seeds, here seed \d: ", sentence)
+
+
+def test_a_run_that_patience_stopped_has_not_converged(small):
+    grid = {"learning_rate": [0.5], "epochs": [500]}
+    study = Study("a", GradientDescentClassifier(patience=2), grid)
+    facts = study.run(*two_classes(noise=1.2, n=40)).facts()
+    (row,) = facts.rows
+    assert row.stopped == "patience"
+    assert row.converged is False
+    assert row.observations[0].startswith("Stopped early after")
+    assert "1 of 1 configuration did not converge: stopped early." in facts.verdict.sentences
+
+
+@pytest.mark.parametrize(
+    ("gap", "found"), [(None, "stopped_early"), (0.1, "stopped_early"), (1e-6, "")]
+)
+def test_kept_weights_with_a_small_gap_have_converged(gap, found):
+    assert find_unconverged([], np.ones(4), "patience", gap) == found
+    history = {"objective": np.ones(4), "val_loss": np.ones(4)}
+    options = {"stop_reason": "patience", "kept_epoch": 2, "safe_rate": None, "needed": None}
+    (sentence,) = observe_run([], history, {}, relative_gap=gap, **options)
+    assert sentence.startswith("Stopped early after 4 epochs")
+    assert ("They have converged: relative duality gap 1.0e-06." in sentence) is (not found)

@@ -73,6 +73,7 @@ class Situation:
 SLOW = {"unconverged": "not_converged"}
 SWINGS = {"unconverged": "oscillating"}
 NOISY = {"unconverged": "noisy"}
+EARLY = {"unconverged": "stopped_early"}
 OVER = {"overfits": True, "best_epoch": 102}
 GONE = {"diverged": 1}
 
@@ -248,6 +249,17 @@ SITUATIONS = [
     Situation("higher losses than the best, and than another one only",
               epochs({"loss": 0.006, "noisy": 1}, {"loss": 0.006}, {"loss": 0.5}, {}), 0,
               ("2 have a higher loss than this or another one (paired t-test)",)),
+    Situation("all ended by patience: no convergence decides",
+              rates({"loss": 0.001, "noisy": True, **EARLY}, EARLY), 0,
+              ("2 of 2 configurations did not converge: stopped early.", "by learning rate"),
+              ("convergence",)),
+    Situation("patience beside a run that converged",
+              rates({"loss": 0.001, "noisy": True, **EARLY}, {}), 1,
+              ("1 of 2 configurations did not converge: stopped early.",)),
+    Situation("three rates diverged, the smallest only with a penalty",
+              [made({"learning_rate": rate, "l2": l2}, **(GONE if rate + l2 > 1.1 else {}))
+               for rate in (0.1, 1.0, 20.0, 40.0) for l2 in (0.0, 0.5)], 1,
+              ("with learning rate 1 (l2 0.5), 20 or 40.",)),
     Situation("choice of a solver, not a number",
               [made({"multiclass": "auto"}, loss=0.5), made({"multiclass": "ovr"})], 1),
 ]  # fmt: skip

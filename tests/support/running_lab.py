@@ -79,6 +79,7 @@ def running_lab(store):
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         while not server.started:
+            assert thread.is_alive(), "the lab did not start"
             time.sleep(0.01)
         try:
             yield RunningLab(port, studies)

@@ -86,6 +86,15 @@ MODELS = {
     "logistic cv mean": lambda: LogisticRegressionCV(
         Cs=np.array([0.1, 1.0]), cv=3, refit=False, scoring="neg_log_loss"
     ).fit(X, TWO),
+    "logistic cv legacy": lambda: LogisticRegressionCV(
+        Cs=[0.1, 1.0], cv=3, use_legacy_attributes=True
+    ).fit(X, THREE),
+    "logistic cv legacy ratios": lambda: LogisticRegressionCV(
+        Cs=[0.1, 1.0], l1_ratios=[0.0, 0.5, 1.0], cv=3, use_legacy_attributes="warn"
+    ).fit(X, TWO),
+    "logistic cv legacy ovr": lambda: LogisticRegressionCV(
+        Cs=[0.1, 1.0], cv=3, multiclass="ovr", fit_intercept=False, use_legacy_attributes=True
+    ).fit(X, THREE),
     "svc cv": lambda: LinearSVCCV(Cs=[0.1, 1.0], cv=3).fit(FRAME, THREE),
     **{
         f"gradient {name}": lambda name=name: GradientDescentClassifier(name, epochs=5).fit(X, TWO)

@@ -1,10 +1,12 @@
 """The learning rates that explain a divergence, and the rates that the remedies name."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from separatrix import GradientDescentClassifier
@@ -99,3 +101,36 @@ def test_the_safe_rate_of_nesterov_is_stable():
     assert "(2 (1 + momentum) / (1 + 2 momentum) / L, where" in found.message
     below = GradientDescentClassifier(learning_rate=safe, epochs=2000, **options).fit(X, Y)
     assert below.stop_reason_ == "epochs"
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_a_penalty_that_overshoots_explains_the_divergence_of_a_loss_with_kinks(momentum):
+    limit = 2.0 * (1.0 + momentum) / 0.5
+    options = {"loss": "hinge", "l2": 0.5, "momentum": momentum}
+    _, found = diverged(learning_rate=1.2 * limit, **options)
+    assert quoted("is above", found.message) == limit
+    assert "the stability limit of the L2 penalty alone" in found.message
+    assert found.remedy.startswith(f"Lower the learning rate below {limit:g}, or let it decay")
+    _, unknown = diverged(loss="hinge", learning_rate=1e4)
+    assert "for a loss with kinks, no stable rate is known" in unknown.message
+    assert "penalty alone" not in unknown.message
+
+
+def test_a_divergence_on_single_rows_says_that_a_row_can_be_more_curved():
+    options = {"batch_size": 1, "l2": 1.5, "learning_rate": 0.8, "random_state": 4}
+    _, found = diverged(epochs=10, **options)
+    assert "The objective is flatter at the weights" in found.message
+    assert "Limits hold for steps on all rows; a batch of 1 row" in found.message
+
+
+def test_a_run_that_stopped_early_is_not_told_to_train_longer():
+    options = {"momentum": 0.9, "learning_rate": 0.5, "l2": 0.01}
+    for more, longer in (({"epochs": 20}, True), ({"patience": 2, "epochs": 500}, False)):
+        model = GradientDescentClassifier(**options, **more)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X[::2], Y[::2], X_val=X[1::2], y_val=Y[1::2])
+        (found,) = (d for d in model.diagnoses_ if d.kind == "oscillating")
+        assert found.remedy.startswith("Lower the momentum")
+        assert ("train longer" in found.remedy) is longer
+        assert (model.stop_reason_ == "patience") is not longer

@@ -57,8 +57,9 @@ def _all(
     """
 
 
-for command in (fit, search, study, predict, explain, graph, evaluate, show, compare, convert, lab):
+for command in (fit, search, study, predict, explain, graph, evaluate, show, compare, lab):
     add_command(app, command)
+add_command(app, convert)
 app.add_typer(chart, name="chart")
 app.add_typer(studies, name="studies")
 app.add_typer(data, name="data")

@@ -39,6 +39,13 @@ Out = Annotated[
 ]
 
 
+def is_stored(table: Any) -> bool:
+    """Return whether a table is rows on disk."""
+    from separatrix.data import BlockRows
+
+    return isinstance(table, BlockRows)
+
+
 @dataclass
 class PreparationOptions:
     """Options for splitting the rows and turning a table into a matrix."""
@@ -144,7 +151,13 @@ class PreparationOptions:
             "n_hashes": self.hashes,
             "word_lists": dict(word_list(words) for words in self.word_list or []) or None,
         }
-        return {name: value for name, value in given.items() if value is not None}
+        found = {name: value for name, value in given.items() if value is not None}
+        if found and is_stored(table):
+            raise UsageError(
+                "The rows of this folder were prepared when they were converted. Give options for "
+                "the preparation to 'separatrix convert'."
+            )
+        return found
 
     def _require_text(self, table: Any) -> None:
         """Raise if an option for text is given but there is no text column."""

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 
 from separatrix._sklearn_compat import CallbackSupportMixin
-from separatrix.estimators.checks.validation import is_number, require_choice, require_number
+from separatrix.estimators.checks.validation import require_choice, require_number
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.scikit_learn_parameters import LIBLINEAR, own_multiclass
+from separatrix.estimators.scikit_learn_parameters import (
+    LIBLINEAR,
+    own_multiclass,
+    split_positional,
+)
 from separatrix.losses import LOSSES, Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.training import Result
@@ -143,8 +147,7 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
         n_jobs: int | None = None,
         certified: bool = False,
     ) -> None:
-        if is_number(penalty):  # the first parameter can be C
-            penalty, C = "auto", penalty
+        penalty, C = split_positional(penalty, C)
         self.C = C
         self.l1_ratio = l1_ratio
         self.multiclass = multiclass

@@ -32,6 +32,7 @@ from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.fit_warnings import diagnose_convergence
 from separatrix.estimators.scikit_learn_parameters import (
     LIBLINEAR,
+    SOLVERS,
     check_penalty,
     own_penalty,
     own_solver,
@@ -248,7 +249,7 @@ class OptimumClassifier(CertifyingClassifier):
         require_number("l1_ratio", self.l1_ratio, high=1.0, closed_high=True, optional=True)
         check_penalty(self.penalty, self.l1_ratio)
         warn_about_penalty(self.penalty, self.C, self.l1_ratio)
-        require_choice("solver", self._solver_name(), ["auto", *OPTIMISERS])
+        require_choice("solver", self._solver_name(), ["auto", *OPTIMISERS, *SOLVERS])
         if find_band(self.tol) is None:
             require_number("tol", self.tol)
         require_count("max_iter", self.max_iter, low=0)

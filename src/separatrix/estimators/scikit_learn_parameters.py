@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from separatrix.errors import Message, Parameter, ParameterError
-from separatrix.estimators.checks.validation import require_choice
+from separatrix.estimators.checks.validation import is_number, require_choice
 from separatrix.estimators.fit_warnings import user_stacklevel
 
 LIBLINEAR = "liblinear"
@@ -18,9 +18,29 @@ MULTICLASS_FORMS = {"multinomial": "softmax"}
 RATIOS = {"l1": 1.0, "l2": 0.0}
 
 
+def is_unset(value: Any) -> bool:
+    """Return whether a parameter has a default that means that it was not given."""
+    return isinstance(value, str) and value in UNSET
+
+
 def own_solver(name: str) -> str:
     """Return the solver of this library for a solver's name: "auto" for those of scikit-learn."""
     return "auto" if name in SOLVERS else name
+
+
+def split_positional(penalty: Any, C: Any) -> tuple[Any, Any]:
+    """Return penalty and C, where a number in place of `penalty` is C.
+
+    >>> split_positional(0.5, 1.0), split_positional("l1", 0.5)
+    (('auto', 0.5), ('l1', 0.5))
+    """
+    if not is_number(penalty):
+        return penalty, C
+    if C not in (1.0, penalty):
+        raise TypeError(
+            f"Got two values for C: {penalty!r} as the first argument, and C={C!r}. Pass only one."
+        )
+    return "auto", penalty
 
 
 def own_penalty(penalty: Any, C: float, l1_ratio: float | None) -> tuple[float, float]:
@@ -43,9 +63,9 @@ def own_ratio(penalty: Any, l1_ratio: float | None) -> float:
 
 def check_penalty(penalty: Any, l1_ratio: float | None) -> None:
     """Raise unless `penalty` is one of scikit-learn's, and fits to `l1_ratio`."""
-    if penalty is None:
+    if is_unset(penalty):
         return
-    require_choice("penalty", penalty, (*UNSET, *PENALTIES))
+    require_choice("penalty", penalty, ("auto", *PENALTIES), optional=True)
     if penalty == "elasticnet" and l1_ratio is None:
         raise ParameterError(
             Message(
@@ -79,7 +99,7 @@ def own_multiclass(multiclass: str, multi_class: str | None, default: str) -> st
     >>> own_multiclass("auto", "ovr", "auto"), own_multiclass("softmax", None, "auto")
     ('ovr', 'softmax')
     """
-    if multi_class is None or multi_class in UNSET:
+    if multi_class is None or is_unset(multi_class):
         return multiclass
     form = MULTICLASS_FORMS.get(multi_class, multi_class)
     if multiclass not in (default, form):

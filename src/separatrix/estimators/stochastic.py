@@ -132,8 +132,7 @@ class StochasticClassifier(EpochClassifier):
 
     def _check_descent_parameters(self) -> None:
         require_choice("loss", self.loss, self.loss_functions)
-        if self.penalty is not None:
-            require_choice("penalty", self.penalty, PENALTIES)
+        require_choice("penalty", self.penalty, PENALTIES, optional=True)
         require_number("alpha", self.alpha)
         require_number("l1_ratio", self.l1_ratio, high=1.0, closed_high=True, optional=True)
         if self.penalty == "elasticnet" and self.l1_ratio is None:

@@ -15,7 +15,6 @@ from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.checks.training_data import as_weights
 from separatrix.estimators.checks.validation import (
-    is_number,
     require_choice,
     require_flag,
     require_number,
@@ -23,7 +22,7 @@ from separatrix.estimators.checks.validation import (
 from separatrix.estimators.decisions.calibration import Sigmoids, held_out_scores
 from separatrix.estimators.linear_classifier import ACCEPTED
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.scikit_learn_parameters import own_multiclass
+from separatrix.estimators.scikit_learn_parameters import own_multiclass, split_positional
 from separatrix.losses import LOSSES, Loss, OneVsRest
 from separatrix.matrix import Array
 from separatrix.training.task import Task
@@ -111,8 +110,7 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         verbose: int = 0,
         certified: bool = False,
     ) -> None:
-        if is_number(penalty):  # the first parameter can be C
-            penalty, C = "auto", penalty
+        penalty, C = split_positional(penalty, C)
         self.C = C
         self.loss = loss
         self.multiclass = multiclass

@@ -34,14 +34,23 @@ class Categories:
 
     @classmethod
     def fit(cls, table: Columns, column: str, missing: str, notes: list[str]) -> Self:
-        counts = _count(*_encode(to_words(table[column])))
+        step = cls.of_counts(column, cls.count(to_words(table[column])), missing)
+        step.transform(table, notes)
+        return step
+
+    @classmethod
+    def of_counts(cls, column: str, counts: Counter[str], missing: str) -> Self:
+        """Return the step for values that occur so often."""
         values = sorted(counts)
         fill = None
         if missing != "refuse" and values:
             fill = max(range(len(values)), key=lambda k: counts[values[k]])
-        step = cls(column, values, fill, missing == "refuse")
-        step.transform(table, notes)
-        return step
+        return cls(column, values, fill, missing == "refuse")
+
+    @staticmethod
+    def count(values: Array) -> Counter[str]:
+        """Return how often each of these strings occurs; None stands for a missing value."""
+        return _count(*_encode(values))
 
     @property
     def names(self) -> list[str]:
@@ -71,12 +80,14 @@ class Categories:
     def _handle_missing(self, is_missing: Array, notes: list[str]) -> None:
         if self.refuse:
             raise missing_value(int(np.argmax(is_missing)), self.column)
-        missing = counted(int(np.count_nonzero(is_missing)), "missing value")
-        notes.append(
-            f"Column {self.column!r}: ignored {missing}."
-            if self.fill is None
-            else f"Column {self.column!r}: filled {missing} with {self.values[self.fill]!r}."
-        )
+        notes.append(self.note_of_missing(int(np.count_nonzero(is_missing))))
+
+    def note_of_missing(self, count: int) -> str:
+        """Return a sentence on what was done with missing values."""
+        missing = counted(count, "missing value")
+        if self.fill is None:
+            return f"Column {self.column!r}: ignored {missing}."
+        return f"Column {self.column!r}: filled {missing} with {self.values[self.fill]!r}."
 
 
 def _encode(values: Array) -> tuple[list[str], Array]:

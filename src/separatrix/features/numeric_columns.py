@@ -35,7 +35,7 @@ class Numbers:
 
         Sparse matrices are neither filled nor shifted.
         """
-        X = _block(table, columns)
+        X = Numbers.matrix_of(table, columns)
         fill = shift = scale = None
         if not sp.issparse(X):
             gaps = _gaps(X)
@@ -47,12 +47,33 @@ class Numbers:
             scale = np.where(deviation > 0, deviation, 1.0)
         return cls(columns, fill, shift, scale)
 
+    @staticmethod
+    def matrix_of(table: Any, columns: list[str]) -> Any:
+        """Return the named columns of a table as a float64 matrix, or return the matrix itself."""
+        if not isinstance(table, Columns):
+            if table.shape[1] != len(columns):
+                raise ValueError(
+                    f"The matrix must have {len(columns):,} columns, as in training. "
+                    f"Got {table.shape[1]:,} instead."
+                )
+            return sp.csr_array(table) if sp.issparse(table) else table
+        if not columns:
+            return np.empty((len(table), 0))
+        return np.column_stack([table[name] for name in columns])
+
+    @staticmethod
+    def note_fills(columns: list[str], gaps: Array, fill: Array, notes: list[str]) -> None:
+        """Add a note for every column with missing values (d,), which are replaced by `fill`."""
+        for j in np.flatnonzero(gaps):
+            missing = counted(int(gaps[j]), "missing value")
+            notes.append(f"Column {columns[j]!r}: filled {missing} with {fill[j]:.6g}.")
+
     @property
     def names(self) -> list[str]:
         return self.columns
 
     def transform(self, table: Any, notes: list[str]) -> Any:
-        X = _block(table, self.columns)
+        X = Numbers.matrix_of(table, self.columns)
         if sp.issparse(X):
             return self._transform_sparse(X)
         X = _filled(X, _gaps(X), self.columns, self.fill, notes)
@@ -71,20 +92,6 @@ class Numbers:
         return sp.csr_array((X.data / self.scale[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
-def _block(table: Any, columns: list[str]) -> Any:
-    """Return the named columns of a table as a float64 matrix, or return the matrix itself."""
-    if not isinstance(table, Columns):
-        if table.shape[1] != len(columns):
-            raise ValueError(
-                f"The matrix must have {len(columns):,} columns, as in training. "
-                f"Got {table.shape[1]:,} instead."
-            )
-        return sp.csr_array(table) if sp.issparse(table) else table
-    if not columns:
-        return np.empty((len(table), 0))
-    return np.column_stack([table[name] for name in columns])
-
-
 def _gaps(X: Array) -> Array:
     return np.isnan(X) if X.dtype.kind == "f" else np.zeros((1, 1), dtype=bool)
 
@@ -98,9 +105,7 @@ def _filled(
     if fill is None:
         row, column = (int(place) for place in np.argwhere(gaps)[0])
         raise missing_value(row, columns[column])
-    for j in np.flatnonzero(gaps.any(axis=0)):
-        missing = counted(int(gaps[:, j].sum()), "missing value")
-        notes.append(f"Column {columns[j]!r}: filled {missing} with {fill[j]:.6g}.")
+    Numbers.note_fills(columns, gaps.sum(axis=0), fill, notes)
     return np.where(gaps, fill, X)
 
 

@@ -6,7 +6,7 @@ object is always rebuilt from this data, even after fitting, so a loaded model g
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -108,6 +108,49 @@ class Vectoriser:
 
     def transform(self, table: Columns, notes: list[str]) -> Any:
         return sp.csr_array(self._made.transform(_documents(table, self.column)))
+
+
+@dataclass
+class DocumentCounts:
+    """Counts of the words of documents that come in several tables.
+
+    Attributes
+    ----------
+    documents : the number of documents
+    words : for every word, the number of documents that contain it, and how often it occurs
+    """
+
+    documents: int = 0
+    words: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, table: Columns, column: str, ngrams: tuple[int, int]) -> None:
+        """Count the words of more documents."""
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        documents = _documents(table, column)
+        self.documents += len(documents)
+        counter = CountVectorizer(ngram_range=ngrams, token_pattern=_TOKENS)
+        try:
+            found = counter.fit_transform(documents)
+        except ValueError:  # no words
+            return
+        within = np.bincount(found.indices, minlength=found.shape[1])
+        times = np.asarray(found.sum(axis=0)).ravel()
+        for word, n, all_times in zip(counter.get_feature_names_out(), within, times):
+            before = self.words.get(word, (0, 0))
+            self.words[word] = before[0] + int(n), before[1] + int(all_times)
+
+    def vectoriser(self, like: Vectoriser, min_documents: int, most_words: int | None) -> Any:
+        """Return a vectoriser with the vocabulary of all documents, as `Vectoriser.fit` learns."""
+        kept = sorted(word for word, (n, _) in self.words.items() if n >= min_documents)
+        if most_words is not None:
+            times = np.array([self.words[word][1] for word in kept])
+            kept = [kept[k] for k in np.sort((-times).argsort()[:most_words])]
+        idf = None
+        if like.way == "tfidf":
+            within = np.array([self.words[word][0] for word in kept], np.float64)
+            idf = np.log((self.documents + 1) / (within + 1.0)) + 1.0
+        return replace(like, vocabulary=kept, idf=idf)
 
 
 def note_missing_texts(table: Columns, column: str, notes: list[str]) -> None:

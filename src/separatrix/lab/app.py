@@ -2,7 +2,7 @@
 
 GET  /                            the home page: studies, and what to do
 GET  /new, /studies/{name}        the form of a new study, the live page of a study
-GET  /play                        the playground
+GET  /play, /lessons              the playground, the list of its guided tours
 GET  /files/{name}                scripts and style
 GET  /api/choices                 data sets, losses, rules and other choices of the playground
 POST /api/play                    settings -> the description of a new play
@@ -222,7 +222,8 @@ def _show(page: Page) -> Callable[[Request], Awaitable[Response]]:
 @cache
 def _served_files() -> dict[str, Path]:
     """Return the scripts and styles of the lab, and those that it shares with reports, by name."""
-    folders = (HERE, HERE / "scripts", HERE.parent / "web", HERE.parent / "web" / "scripts")
+    scripts, web = HERE / "scripts", HERE.parent / "web"
+    folders = (HERE, scripts, scripts / "playground", web, web / "scripts")
     return {
         path.name: path for folder in folders for path in folder.iterdir() if path.suffix in TYPES
     }

@@ -23,8 +23,9 @@ PAGES = (
     Page("/new", "New study", "new_study"),
     Page("/studies/{name}", "", "live_study"),
     Page("/play", "Playground", "playground"),
+    Page("/lessons", "Lessons", "lessons"),
 )
-LINKS = {"/": "Studies", "/new": "New study", "/play": "Playground"}
+LINKS = {"/": "Studies", "/new": "New study", "/play": "Playground", "/lessons": "Lessons"}
 
 
 def page_html(page: Page, name: str = "") -> str:
@@ -41,7 +42,9 @@ def page_html(page: Page, name: str = "") -> str:
 
 
 def _current(page: Page, path: str) -> str:
-    return ' aria-current="page"' if page.path == path else ""
+    if page.path == path:
+        return ' aria-current="page"'
+    return ' aria-current="true"' if path == "/" and page.path.startswith("/studies/") else ""
 
 
 @cache

@@ -154,7 +154,8 @@ class Play:
         """
         out: dict[int, tuple[Certificate, list[Diagnosis]]] = {}
         for batch in self.batches:
-            runs = [self._run(member, epoch) for member in batch.members]
+            descends = batch.solver.descends
+            runs = [self._run(member, epoch, descends) for member in batch.members]
             models = [self.weights(member, run.kept) for member, run in zip(batch.members, runs)]
             certificates = certify(batch.objective, Model.stack(models))
             traces = [
@@ -164,7 +165,7 @@ class Play:
                     stop_reason="diverged" if run.diverged else "epochs",
                     step_size=batch.solver.step_size(column, max(run.last, 1)),
                     certificate=certificate,
-                    descends=batch.solver.descends,
+                    descends=descends,
                     kept_epoch=run.kept,
                 )
                 for column, (run, certificate) in enumerate(zip(runs, certificates))
@@ -173,12 +174,13 @@ class Play:
             out |= dict(zip(batch.members, zip(certificates, found)))
         return [out[m] for m in range(len(self.places))]
 
-    def _run(self, member: int, epoch: int) -> _Run:
+    def _run(self, member: int, epoch: int, descends: bool) -> _Run:
         measures = self.measures(member, epoch)
-        since = diverged_at(measures["objective"])
+        objective = measures["objective"]
+        since = diverged_at(objective, descends)
         if since is None:
             return _Run(measures, epoch, epoch, False)
-        return _Run(measures, since, _last_sane(measures["objective"]), True)
+        return _Run(measures, since, int(np.flatnonzero(_is_sane(objective, descends))[-1]), True)
 
     def _find_places(self, count: int) -> list[Place]:
         at = {
@@ -234,23 +236,25 @@ def _measure(batch: _Batch) -> tuple[Any, ...]:
     return (found.value, found.loss, found.accuracy, val_loss, val_accuracy, found.gradient_norm)
 
 
-def diverged_at(objective: Array) -> int | None:
+def diverged_at(objective: Array, descends: bool = True) -> int | None:
     """Return the epoch at which a model counts as diverged, by the rule of the training loop.
+
+    The objective of a solver that does not descend, such as mini-batches, may rise by any amount.
 
     >>> diverged_at(np.array([1.0, 0.5, np.inf])), diverged_at(np.array([1.0, 0.5]))
     (2, None)
     """
-    infinite = np.flatnonzero(~np.isfinite(objective))
-    above = objective > DIVERGED_TIMES * objective[0]
     run = 0
-    for epoch, high in enumerate(above.tolist()):
-        run = run + 1 if high else 0
-        if run >= DIVERGED_EPOCHS and (not len(infinite) or epoch < infinite[0]):
+    for epoch, (sane, value) in enumerate(zip(_is_sane(objective, descends), objective)):
+        run = 0 if sane else run + 1
+        if run >= DIVERGED_EPOCHS or not np.isfinite(value):
             return epoch
-    return int(infinite[0]) if len(infinite) else None
+    return None
 
 
-def _last_sane(objective: Array) -> int:
+def _is_sane(objective: Array, descends: bool) -> Array:
+    """Return which epochs have a finite objective that is not far above the first positive one."""
     with np.errstate(invalid="ignore"):
-        sane = np.isfinite(objective) & (objective <= DIVERGED_TIMES * objective[0])
-    return int(np.flatnonzero(sane)[-1])
+        positive = objective[objective > 0.0]
+        limit = DIVERGED_TIMES * positive[0] if descends and len(positive) else np.inf
+        return np.asarray(np.isfinite(objective) & (objective <= limit))

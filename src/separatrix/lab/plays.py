@@ -23,8 +23,8 @@ from separatrix.readers import Columns, Source, load
 
 MOST_PLAYS = 8  # the least recently used play is forgotten
 MOST_FILES = 8
+MOST_COLUMNS = 200  # that a menu offers
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".npz", ".npy", ".svm", ".libsvm")
-PADDING = 0.12  # space around the points, as a share of their extent
 
 
 class LabState:
@@ -102,16 +102,16 @@ class LabState:
 def describe_play(play: Play) -> dict[str, Any]:
     """Return what a page needs to draw a play, as JSON values."""
     points = play.settings.points
-    reach = max(float(np.abs(points.X).max(initial=0.0)) * (1.0 + PADDING), 1.0)
     return {
         "width": play.width,
         "measures": list(MEASURES),
         "features": list(play.settings.features.names),
         "classes": list(points.classes),
+        "colours": list(points.colours or range(len(points.classes))),
         "axes": list(points.axes),
         "centre": list(points.centre),
         "scale": list(points.scale),
-        "reach": reach,
+        "reach": points.reach,
         "points": [
             [round(float(x), 5), round(float(y), 5), int(c), bool(t)]
             for (x, y), c, t in zip(points.X, points.y, points.train)
@@ -121,6 +121,7 @@ def describe_play(play: Play) -> dict[str, Any]:
                 "offset": place.offset,
                 "outputs": place.outputs,
                 "probability": _probability(play.objective(m).loss),
+                "descends": play.batches[place.batch].solver.descends,
                 "margin": _margin(play.objective(m).loss),
                 "objective": play.objective(m).words(0),
             }
@@ -157,4 +158,10 @@ def _columns(source: Source) -> dict[str, Any]:
     else:
         names = source.feature_names or [f"x{j}" for j in range(table.shape[1])]
     classes = [] if source.y is None else [str(c) for c in np.unique(source.y)[:20]]
-    return {"columns": names[:200], "classes": classes}
+    layout = source.reading.get("layout", {})
+    return {
+        "columns": names[:MOST_COLUMNS],
+        "classes": classes,
+        "names": layout.get("names", [])[:MOST_COLUMNS],
+        "label": layout.get("label"),
+    }

@@ -15,6 +15,9 @@ from separatrix.workflow.preparing import choose_settings, prepare_source
 MOST_POINTS = 2000
 MOST_CLASSES = 10
 TRAIN_SHARE = 0.7
+PADDING = 0.12  # space around the points, as a share of their extent
+DRAWN_REACH = 3.0  # the plane on which points are drawn; it grows in steps, not with every point
+GROWTH = 1.5
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Points:
     train : (n,), True for training points and False for validation points
     axes : names of the two axes
     centre, scale : (2,), a value x of the data is drawn at (x - centre) / scale
+    colours : the number of the colour of every class; the number of the class if it is empty
+    reach : the plane is shown from -reach to reach in both directions
     """
 
     X: Array
@@ -38,6 +43,17 @@ class Points:
     axes: tuple[str, str] = ("x", "y")
     centre: tuple[float, float] = (0.0, 0.0)
     scale: tuple[float, float] = (1.0, 1.0)
+    colours: tuple[int, ...] = ()
+
+    @property
+    def reach(self) -> float:
+        most = float(np.abs(self.X).max(initial=0.0))
+        if not self.colours:
+            return max(most * (1.0 + PADDING), 1.0)
+        reach = DRAWN_REACH
+        while reach < most:
+            reach *= GROWTH
+        return reach
 
 
 def make_points(kind: str, count: int, noise: float, classes: int, seed: int) -> Points:
@@ -53,10 +69,18 @@ def make_points(kind: str, count: int, noise: float, classes: int, seed: int) ->
     return Points(X, y, names, _draw_train(y, rng))
 
 
-def drawn_points(coordinates: Array, y: Array) -> Points:
-    """Return points drawn by hand. All of them are training points."""
-    classes = tuple(str(c) for c in range(int(y.max(initial=0)) + 1))
-    return Points(coordinates, y, classes, np.ones(len(y), bool))
+def drawn_points(coordinates: Array, labels: Array) -> Points:
+    """Return points drawn by hand. All of them are training points.
+
+    The classes are the labels that were drawn, and keep their names and colours.
+
+    >>> points = drawn_points(np.eye(2), np.array([3, 1]))
+    >>> points.y.tolist(), points.classes, points.colours
+    ([1, 0], ('1', '3'), (1, 3))
+    """
+    drawn, y = np.unique(labels, return_inverse=True)
+    names = tuple(str(c) for c in drawn.tolist())
+    return Points(coordinates, y, names, np.ones(len(y), bool), colours=tuple(drawn.tolist()))
 
 
 def table_points(source: Source, columns: tuple[str, str] | None, seed: int) -> Points:

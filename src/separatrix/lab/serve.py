@@ -20,7 +20,7 @@ TRIED = 20
 
 
 def open_port(port: int | None) -> socket.socket:
-    """Return a socket bound to a port of the loopback interface.
+    """Return a socket that listens on a port of the loopback interface.
 
     Without a port, it is the first free one of twenty.
     """
@@ -30,6 +30,7 @@ def open_port(port: int | None) -> socket.socket:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((HOST, each))
+            found.listen()  # until then, another lab can have the same port
         except OSError as error:
             found.close()
             why = error.strerror
@@ -64,7 +65,6 @@ def serve(
             timeout_keep_alive=5,
             timeout_graceful_shutdown=2,
         )
-        listener.listen()  # the browser can be faster than the server's start
         announce(address)
         if browser:
             webbrowser.open(address)

@@ -125,8 +125,7 @@ def _drawn(points: Any) -> Points:
             "Draw points of at least two classes: a classifier needs something to tell apart.",
             parameter="points",
         )
-    classes = np.unique(labels)
-    return drawn_points(array[:, :2].copy(), np.searchsorted(classes, labels))
+    return drawn_points(array[:, :2].copy(), labels.astype(int))
 
 
 def _model(given: Any, seed: int) -> GradientDescentClassifier:

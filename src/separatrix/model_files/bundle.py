@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
+from separatrix.data import BlockRows
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.matrix import Array
 from separatrix.model_files.container import damaged_file_error, read, write
@@ -66,6 +67,8 @@ class Bundle:
         """
         # A data frame may have a column named "table".
         table = source if hasattr(source, "columns") else getattr(source, "table", source)
+        if isinstance(table, BlockRows):  # prepared when they were stored
+            return table
         return table if self.preparation is None else self.preparation.transform(table, notes)
 
     def predict(self, source: Any) -> Array:

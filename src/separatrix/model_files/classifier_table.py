@@ -26,6 +26,10 @@ from separatrix.model_files.attribute_schemas import (
     WEIGHTS,
 )
 from separatrix.model_files.saved_class import SavedClass, require_consistent
+from separatrix.model_selection.legacy_attributes import (
+    set_legacy_attributes,
+    with_present_attributes,
+)
 from separatrix.model_selection.logistic_cv import LogisticRegressionCV
 from separatrix.model_selection.penalty_cv import PenaltyCV
 from separatrix.model_selection.svc_cv import LinearSVCCV
@@ -161,6 +165,8 @@ def _check_classifier(model: LinearClassifier) -> None:
 def _restore_classifier(model: LinearClassifier) -> None:
     if isinstance(model, LogisticRegression):
         model._set_iterations(int(model.n_iter_[0]))
+    if isinstance(model, LogisticRegressionCV) and model.use_legacy_attributes:
+        set_legacy_attributes(model)
     if isinstance(model, OptimumClassifier) and hasattr(model, "diagnoses_"):
         model._note_direction()
 
@@ -171,6 +177,7 @@ CLASSIFIERS: dict[type, SavedClass] = {
         OPTIONAL | VERDICT if issubclass(kind, PenaltyCV) else OPTIONAL,
         _check_classifier,
         _restore_classifier,
+        found=with_present_attributes if kind is LogisticRegressionCV else vars,
     )
     for kind, attributes in TABLE.items()
 }

@@ -98,8 +98,9 @@ class _Writer:
 
     def state(self, estimator: Any, prefix: str, depth: int) -> dict[str, Any]:
         """Convert an estimator. The names of its arrays begin with `prefix`."""
-        kind, found = saved_as(type(estimator)), vars(estimator)
+        kind = saved_as(type(estimator))
         row = CLASSES[kind]
+        found = row.found(estimator)
 
         def value(part: Any, name: str) -> Any:
             return pack(part, f"{prefix}{name}", self.arrays, depth + 1, self.other)

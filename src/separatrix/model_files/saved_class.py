@@ -26,6 +26,7 @@ class SavedClass:
     restore : computes the attributes that follow from the saved ones
     columns : returns the number of columns that a transformer returns; None if it is not known
     parts : returns the objects that must be fitted if this one is
+    found : returns all attributes, in the form in which they are saved
     """
 
     attributes: Mapping[str, Schema] = field(default_factory=dict)
@@ -34,6 +35,7 @@ class SavedClass:
     restore: Callable[[Any], None] = _nothing
     columns: Callable[[Any], int | None] = _nothing
     parts: Callable[[Any], Iterable[Any]] = lambda _: ()
+    found: Callable[[Any], Mapping[str, Any]] = vars
 
     def is_fitted(self, found: Mapping[str, Any]) -> bool:
         """Return whether all attributes that every fit has are among these."""

@@ -124,8 +124,7 @@ class LogisticRegressionCV(PenaltyCV):
         """Train all penalties on all folds, and the best one on all rows. See PenaltyCV.fit."""
         super().fit(X, y, sample_weight, **params)
         if self.use_legacy_attributes:  # True or scikit-learn's "warn"
-            with_ratios = self.l1_ratios is not None and not isinstance(self.l1_ratios, str)
-            set_legacy_attributes(self, with_ratios)
+            set_legacy_attributes(self)
         return self
 
     def _likely_loss(self) -> Loss | None:

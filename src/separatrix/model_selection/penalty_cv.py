@@ -35,7 +35,7 @@ from separatrix.estimators.checks.validation import (
 from separatrix.estimators.fit_many import finish_fit
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.estimators.optimum_classifier import OptimumClassifier
-from separatrix.estimators.scikit_learn_parameters import PENALTIES, RATIOS, UNSET
+from separatrix.estimators.scikit_learn_parameters import PENALTIES, RATIOS, is_unset
 from separatrix.matrix import Array
 from separatrix.model_selection.candidates import Candidate, warn_about_fits
 from separatrix.model_selection.cross_validation import CrossValidation
@@ -245,7 +245,8 @@ def _strengths(Cs: Any) -> Array:
 def _ratios(l1_ratios: Any, penalty: Any) -> Array:
     """Return the values of l1_ratio, which scikit-learn's `penalty` can override."""
     default = l1_ratios is None or (isinstance(l1_ratios, str) and l1_ratios == "warn")
-    require_choice("penalty", penalty, (*UNSET, *PENALTIES))
+    if not is_unset(penalty):
+        require_choice("penalty", penalty, ("auto", *PENALTIES))
     if penalty in RATIOS:
         return np.array([RATIOS[penalty]])
     if penalty == "elasticnet" and default:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from separatrix.data.on_disk import is_block_folder
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.readers.data_frames import is_frame
 from separatrix.readers.data_sets import registry
@@ -16,6 +17,7 @@ from separatrix.readers.rows.part_files import source_of_files
 from separatrix.readers.rows.row_columns import check_roles
 from separatrix.readers.source import LoadedTable, Source
 from separatrix.readers.splits import Split
+from separatrix.readers.stored_source import open_source
 from separatrix.readers.tables import read_frame
 
 
@@ -49,6 +51,7 @@ def load(
         - a file: svmlight, CSV, TSV, Parquet, npy, npz, IDX, or one document per line. Text and
           IDX files may be compressed.
         - a folder: one folder of images or documents per class, IDX files, or npy files
+        - a folder of blocks that `separatrix.convert` has made, whose rows stay on disk
         - a pair (X, y), X alone, or a data frame
     label : label column of a table or data frame: its name, its position (0 is the first), or
         False if there are no labels. The default is a column named label, target, class or y, else
@@ -95,12 +98,14 @@ def load(
         _refuse(roles | files, f"The data set {source!r} takes")
         _refuse(options | ({"format": format} if format else {}), f"The data set {source!r} takes")
         return registry.read(source, seed=seed, split=split)
-    if roles:
+    if roles and not (isinstance(source, str | os.PathLike) and is_block_folder(source)):
         check_roles(roles, label, text)
         _require_named_columns(source, format, roles)
         options["roles"] = options.get("roles", {}) | roles
     if isinstance(source, str | os.PathLike):
         path = _existing(source)
+        if is_block_folder(path):
+            return open_source(path, options | roles | files | {"split": split, "format": format})
         loaded, name = read_path(path, format, options), path.resolve().name
         if files:
             paths = {part: _existing(file) for part, file in files.items()}

@@ -7,7 +7,7 @@ X_test, y_test, or train_x, val_x, tst_x and so on. Nothing is unpickled.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,21 +36,51 @@ def read_npy(path: Path | str, *, label: Label = None) -> LoadedTable:
     """Read one array. `label` is the position of the label column, if the array contains one."""
     path = Path(path)
     X = _matrix(str(path), _open(path))
+    place, notes = label_place(path, X, label)
+    if place is None:
+        return LoadedTable(X, None, [], notes)
+    y = np.ascontiguousarray(X[:, place])
+    return LoadedTable(np.delete(X, place, axis=1), y, [], notes)
+
+
+def label_place(path: Path, X: Array, label: Label) -> tuple[int | None, list[str]]:
+    """Return the position of the label column of an array, or None, and a sentence about it."""
     if label is None or label is False:
         note = Message(
             "Read without labels. Give {label} if the last column holds them.",
             label=Parameter("label", -1),
         )
-        return LoadedTable(X, None, [], [note] if label is None else [])
+        return None, [note] if label is None else []
     d = X.shape[1]
     if isinstance(label, str | bool) or not -d <= label < d or d < 2:
         raise ValueError(
             f"{path}: the label must be a column from {-d} to {d - 1}, and not the only column. "
             f"Got {label!r} instead."
         )
-    y = np.ascontiguousarray(X[:, label])
-    table = np.delete(X, label, axis=1)
-    return LoadedTable(table, y, [], [f"The label is column {label % d + 1} of {d}."])
+    return label % d, [f"The label is column {label % d + 1} of {d}."]
+
+
+def map_npy(path: Path) -> Array:
+    """Return an array that is read from its file when it is used."""
+    X: Array = _matrix(
+        str(path), _attempt(path, lambda: np.load(path, mmap_mode="r", allow_pickle=False))
+    )
+    return X
+
+
+def map_npy_folder(path: Path) -> tuple[list[Array], list[Array | None], dict[str, Array] | None]:
+    """Return X, mapped, and y of every part of a folder, and the rows of the parts."""
+    files = {file.stem: file for file in _arrays_in(path)}
+    tables: list[Array] = []
+    labels: list[Array | None] = []
+    own = {}
+    for part, x, y in _parts_in(str(path), files):
+        tables.append(map_npy(files[x]))
+        labels.append(None if y is None else _labels(f"{path}, {y}", _open(files[y])))
+        first = sum(map(len, tables[:-1]))
+        own[part] = np.arange(first, first + len(tables[-1]))
+    _require_alike(str(path), tables, [y for y in labels if y is not None])
+    return tables, labels, own if "" not in own else None
 
 
 def read_npz(path: Path | str) -> LoadedTable:
@@ -121,36 +151,41 @@ def _meaning(name: str) -> tuple[str, str]:
 
 def _assembled(where: str, found: Mapping[str, Any]) -> LoadedTable:
     """Concatenate the X and the y of all parts."""
-    roles = {_meaning(name): name for name in found}
+    parts = _parts_in(where, found)
+    tables = [_matrix(f"{where}, {x}", found[x]) for _, x, _ in parts]
+    labels = [_labels(f"{where}, {y}", found[y]) for _, _, y in parts if y is not None]
+    _require_alike(where, tables, labels)
+    y = np.concatenate(labels) if labels else None
+    ends = np.cumsum([0, *map(len, tables)])
+    own = {part: np.arange(a, b) for (part, _, _), a, b in zip(parts, ends[:-1], ends[1:])}
+    own_splits = own if "" not in own else None
+    return LoadedTable(np.concatenate(tables), y, [], [], own_splits=own_splits)
+
+
+def _parts_in(where: str, names: Collection[str]) -> list[tuple[str, str, str | None]]:
+    """Return every part ("" for all rows), the name of its X, and that of its y or None."""
+    roles = {_meaning(name): name for name in names}
     parts = [part for part in ("", *PARTS) if (part, "x") in roles]
     if not parts or (parts[0] == "" and len(parts) > 1):
-        names = ", ".join(found) or "nothing"
         raise ValueError(
-            f"{where} must contain X and y, or X_train, y_train, X_test and y_test. Got {names} "
-            "instead."
+            f"{where} must contain X and y, or X_train, y_train, X_test and y_test. Got "
+            f"{', '.join(names) or 'nothing'} instead."
         )
-    tables = [_matrix(f"{where}, {roles[p, 'x']}", found[roles[p, "x"]]) for p in parts]
+    return [(part, roles[part, "x"], roles.get((part, "y"))) for part in parts]
+
+
+def _require_alike(where: str, tables: Sequence[Any], labels: Sequence[Array]) -> None:
     if len({table.shape[1] for table in tables}) > 1:
         raise ValueError(
             f"{where}: all parts must have the same number of columns. "
             f"Got {[table.shape[1] for table in tables]} instead."
         )
     sizes = [len(table) for table in tables]
-    labels = [
-        _labels(f"{where}, {roles[p, 'y']}", found[roles[p, "y"]])
-        for p in parts
-        if (p, "y") in roles
-    ]
     if labels and [len(y) for y in labels] != sizes:
         raise ValueError(
             f"{where}: every part must have one label per row. Got {sizes} rows and "
             f"{[len(y) for y in labels]} labels instead."
         )
-    y = np.concatenate(labels) if labels else None
-    ends = np.cumsum([0, *sizes])
-    own = {part: np.arange(a, b) for part, a, b in zip(parts, ends[:-1], ends[1:])}
-    own_splits = own if parts != [""] else None
-    return LoadedTable(np.concatenate(tables), y, [], [], own_splits=own_splits)
 
 
 def _open(path: Path) -> Any:

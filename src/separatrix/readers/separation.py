@@ -11,7 +11,7 @@ import numpy as np
 from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import CellFormat, Formats, Kind
 from separatrix.readers.cells.column_notes import describe_columns
-from separatrix.readers.cells.decisions import describe_decisions, describe_identifiers
+from separatrix.readers.cells.decisions import describe_decisions, describe_identifiers, no_features
 from separatrix.readers.cells.inference import labels_of
 from separatrix.readers.cells.inferred import Inferred
 from separatrix.readers.columns import Columns, require_column
@@ -254,15 +254,24 @@ class _Separation:
             return None
 
     def _leave_out_identifiers(self, found: dict[str, Inferred]) -> dict[str, Inferred]:
-        """Leave out the columns that only identify rows, unless there are no other columns."""
+        """Leave out columns that identify rows or that look like numbers but cannot be read so.
+
+        If there are no other columns, identifiers are kept, and the others raise an error.
+        """
         identifiers = {
             name: each for name, each in found.items() if each.different and name not in self.wanted
         }
         if len(identifiers) == len(found):
+            doubtful = {name: each for name, each in found.items() if each.doubt}
+            if doubtful:
+                raise ValueError(no_features(self.where, self._describe_left_out(doubtful)))
             return {name: replace(each, different=0, present=0) for name, each in found.items()}
-        self.notes += describe_identifiers(identifiers, self._strings(), self.origin.place)
+        self.notes += self._describe_left_out(identifiers)
         self.dropped |= dict.fromkeys(identifiers)
         return {name: each for name, each in found.items() if name not in identifiers}
+
+    def _describe_left_out(self, found: Mapping[str, Inferred]) -> list[str]:
+        return describe_identifiers(found, self._strings(), self.origin.place)
 
     def _table(self, found: Mapping[str, Inferred]) -> Columns:
         """Return the features, with the formats that new rows are to be read with."""

@@ -69,27 +69,40 @@ def read_svmlight(
         raise ValueError(
             f"{path} is UTF-16 text, but svmlight files are read as ASCII. Save it as UTF-8."
         )
-    text = _core.Svmlight(content)
-    try:
-        rows = _read(path, text, zero_based, query_ids)
-    except MemoryError as error:
-        raise MemoryError(
-            f"{path} has {text.lines:,} lines and {text.colons:,} entries, which do not fit into "
-            "memory. Read it in parts."
-        ) from error
+    rows = parse_svmlight(path, content, zero_based, query_ids)
     first_index = _first_index(rows, zero_based)
     if first_index != rows.base:
         np.add(rows.indices, rows.base - first_index, out=rows.indices)
     width = max(rows.largest, first_index) - first_index + 1
     if features is not None and features < width:
-        _refuse_features(path, text, rows, features)
+        _refuse_features(path, _core.Svmlight(content), rows, features)
     shape = len(rows.labels), features or width
     X = sp.csr_array((rows.values, rows.indices, rows.starts), shape=shape)
     X.has_canonical_format = True  # the parser accepts only increasing indices
     return Svmlight(X, rows.labels, rows.qids, first_index)
 
 
-class _Rows(NamedTuple):
+def parse_svmlight(
+    path: Path,
+    content: Array,
+    zero_based: bool | str,
+    query_ids: bool = False,
+    lines_before: int = 0,
+) -> SvmlightRows:
+    """Parse bytes of the format, which may be a part of a file after some lines."""
+    text = _core.Svmlight(content)
+    try:
+        return _read(path, text, zero_based, query_ids, lines_before)
+    except MemoryError as error:
+        raise MemoryError(
+            f"{path} has {text.lines:,} lines and {text.colons:,} entries, which do not fit into "
+            "memory. Read it in parts, with separatrix.convert."
+        ) from error
+
+
+class SvmlightRows(NamedTuple):
+    """The rows of a file as the parser returns them."""
+
     labels: Array
     starts: Array
     indices: Array  # minus base
@@ -100,7 +113,9 @@ class _Rows(NamedTuple):
     largest: int  # largest index; -1 in a file without entries
 
 
-def _read(path: Path, text: Any, zero_based: bool | str, query_ids: bool) -> _Rows:
+def _read(
+    path: Path, text: Any, zero_based: bool | str, query_ids: bool, lines_before: int
+) -> SvmlightRows:
     base = 0 if zero_based is True else 1  # "auto" tries 1 first: shifting later costs a pass
     wide = text.colons > _INT32
     while True:
@@ -116,23 +131,25 @@ def _read(path: Path, text: Any, zero_based: bool | str, query_ids: bool) -> _Ro
             break
     if problem:
         what = _sentence(problem, word)
-        raise ValueError(Message("{path}, line {line}: {what}", path=path, line=line, what=what))
+        raise ValueError(
+            Message("{path}, line {line}: {what}", path=path, line=lines_before + line, what=what)
+        )
     if not n:
         raise ValueError(f"{path} has no rows. {_FORM}.")
     sizes = ((labels, n), (starts, n + 1), (indices, entries), (values, entries), (qids, n))
     for array, size in sizes:
         if array is not None and len(array) > size:
             array.resize(size, refcheck=False)  # remove the space for comments and blank lines
-    return _Rows(labels, starts, indices, values, qids, base, smallest, largest)
+    return SvmlightRows(labels, starts, indices, values, qids, base, smallest, largest)
 
 
-def _first_index(rows: _Rows, zero_based: bool | str) -> int:
+def _first_index(rows: SvmlightRows, zero_based: bool | str) -> int:
     if zero_based == "auto":
         return int(rows.largest >= 0 and rows.smallest > 0)
     return 0 if zero_based else 1
 
 
-def _refuse_features(path: Path, text: Any, rows: _Rows, features: int) -> None:
+def _refuse_features(path: Path, text: Any, rows: SvmlightRows, features: int) -> None:
     at = int(np.argmax(rows.indices >= features))
     line = text.line_of_row(int(np.searchsorted(rows.starts, at, side="right")) - 1)
     feature = int(rows.indices[at]) + 1

@@ -57,17 +57,24 @@ def read_table(
     """
     path = Path(path)
     given = TableOptions(**options)
-    columns = given.columns
     content, notes = read_utf8(path)
     fields = split_fields(
         path,
         content,
         header=header,
         delimiter=delimiter,
-        expected=columns or (),
+        expected=given.columns or (),
         strings=[*given.text_names, *(given.types or ())],
     )
-    names = fields.names
+    parts = separate_fields(path, fields, given, header)
+    return replace(parts, notes=[*notes, *parts.notes])
+
+
+def separate_fields(
+    path: Path, fields: Fields, given: TableOptions, header: bool | None, lines_before: int = 0
+) -> LoadedTable:
+    """Separate the columns of a file, or of a part of it after some lines."""
+    names, columns = fields.names, given.columns
     if columns and not fields.has_header:
         names, label = name_columns(names, fields.sample, columns, given.layout, given.label)
         given = replace(given, label=label)
@@ -76,12 +83,15 @@ def read_table(
     named = dict(zip(names, fields.columns))
     if not columns:
         _drop_empty_end(named, fields)
-    origin = Origin(str(path), lambda row: f"line {fields.line_of(row)}", fields.delimiter != ",")
-    parts = split_label(origin, named, given)
+
+    def place(row: int) -> str:
+        return f"line {lines_before + fields.line_of(row)}"
+
+    parts = split_label(Origin(str(path), place, fields.delimiter != ","), named, given)
     reading = parts.reading
     if fields.delimiter not in DELIMITERS:  # these are detected
         reading = {**reading, "delimiter": fields.delimiter}
-    return replace(parts, notes=[*notes, *fields.notes, *parts.notes], reading=reading)
+    return replace(parts, notes=[*fields.notes, *parts.notes], reading=reading)
 
 
 def read_parquet(path: Path | str, **options: Any) -> LoadedTable:

@@ -49,7 +49,7 @@ def checked_types(
                 )
             )
         if not trained:
-            require_column(name, names, f"of {where} to give a type")
+            require_column(name, names, f"to read as {wanted} in {where}")
     return dict(types or {})
 
 
@@ -184,7 +184,8 @@ def _with_example(cells: Any, found: Inferred, missing: tuple[str, ...]) -> Infe
         return found
     coded = CodedCells.of(cells)
     present = coded.without(coded.is_missing(missing))
-    if not has_thousands(present.words, "."):
+    ungrouped = pc.any(pc.match_substring_regex(present.words, r"^[+-]?\d{4,}$")).as_py()
+    if ungrouped or not may_be_thousands(present.words, "."):
         return found
     word = present.words[pc.index(pc.match_substring(present.words, "."), True).as_py()].as_py()
     remedy = "with the type number:decimal-comma, full stops would be between thousands"

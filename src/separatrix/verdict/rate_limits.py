@@ -21,6 +21,7 @@ class RateLimits:
     Attributes
     ----------
     L : (B,) smoothness constants: rates below 2/L are stable at all weights; NaN if unknown
+    l2 : (B,) the curvature of the penalty, which limits the rate if that of the loss is unknown
     at_start, at_kept : (B,) the largest eigenvalues of the Hessian at the starting and at the kept
         weights, which are the last sane ones of a run that diverged; NaN if unknown
     """
@@ -38,6 +39,7 @@ class RateLimits:
         )
         slow = np.array([find_unfinished(t) is not None for t in traces])
         self.L, self.at_start, self.at_kept = (np.full(B, np.nan) for _ in range(3))
+        self.l2 = objective.strengths(B)[1]
         wanted = np.flatnonzero(troubled | slow)
         if len(wanted):
             L = smoothness(objective.select(wanted), _stack(models, wanted))
@@ -69,20 +71,30 @@ class RateLimits:
     def _local_words(self, m: int, step: StepSize, trace: Trace) -> str:
         curvature = self._local(m, step, trace)
         if not curvature > 0.0:
-            return f"The learning rate was {step.rate:.3g}."
+            if not self._is_above_penalty(m, step):
+                kinks = trace.stop_reason == "diverged" and np.isnan(self.L[m])
+                unknown = "; for a loss with kinks, no stable rate is known" if kinks else ""
+                return f"The learning rate was {rate_words(step.rate)}{unknown}."
+            limit = step.stable_times / self.l2[m]
+            return (
+                f"The learning rate {rate_words(step.rate)} is above {limit:.2g}, the stability "
+                f"limit of the L2 penalty alone ({step.formula} / l2)."
+            )
         limit, kept = step.stable_times / curvature, _place_kept(trace)
         at_kept = curvature == self.at_kept[m]
+        blew_up_elsewhere = trace.stop_reason == "diverged" and not at_kept
+        side = "above" if step.rate > limit else "below"
         words = (
-            f"The learning rate {step.rate:.3g} is {'above' if step.rate > limit else 'below'} "
-            f"{limit:.2g}, the stability limit at {kept if at_kept else 'the starting weights'} "
-            f"({step.formula} / the largest eigenvalue of the Hessian there)."
+            f"The learning rate {rate_words(step.rate)} is {side} {limit:.2g}, the stability limit "
+            f"at {kept if at_kept else 'the starting weights'} ({step.formula} / the largest "
+            "eigenvalue of the Hessian there)."
         )
-        if trace.stop_reason == "diverged" and not at_kept:
+        if blew_up_elsewhere:
             flat = f" The objective is flatter at {kept}"
             if self.at_kept[m] > 0.0:
                 flat += f", where the limit is {step.stable_times / self.at_kept[m]:.2g}"
             words += f"{flat}."
-        if trace.is_noisy() and step.rate <= limit:
+        if trace.is_noisy() and (step.rate <= limit or blew_up_elsewhere):
             words += (
                 " Limits hold for steps on all rows; a batch of "
                 f"{counted(step.batch_size or 1, 'row')} can be more curved, and its limit lower."
@@ -109,17 +121,24 @@ class RateLimits:
         limit = step.stable_times / local if local > 0.0 else step.safe_rate(self.L[m])
         return bool(step.rate > limit)
 
+    def _is_above_penalty(self, m: int, step: StepSize) -> bool:
+        """Whether steps overshoot in the penalty alone, so that the weights grow."""
+        return bool(step.rate * self.l2[m] > step.stable_times)
+
     def lower(self, m: int, step_size: StepSize | None) -> str:
         """What to set the learning rate to; 2/L is no limit for adam, which scales its steps."""
         if step_size is None or not self.L[m] > 0.0:
-            return "Lower the learning rate, or let it decay (schedule 'inverse')"
+            limit = ""
+            if step_size is not None and self._is_above_penalty(m, step_size):
+                limit = f" below {rounded_down(step_size.stable_times / self.l2[m])}"
+            return f"Lower the learning rate{limit}, or let it decay (schedule 'inverse')"
         safe = step_size.safe_rate(self.L[m])
         if step_size.batch_size is None:
             return f"Lower the learning rate to {rounded_down(safe)} or less"
         if step_size.rate > safe:
             return f"Lower the learning rate below {rounded_down(safe)}, or use larger batches"
         less = ", less momentum" if step_size.momentum > 0.0 else ""
-        return f"Use larger batches{less} or a learning rate below {step_size.rate:.3g}"
+        return f"Use larger batches{less} or a learning rate below {rate_words(step_size.rate)}"
 
 
 def _place_kept(trace: Trace) -> str:
@@ -132,6 +151,15 @@ def _place_kept(trace: Trace) -> str:
 
 def _stack(models: Sequence[Model], which: Array) -> Model:
     return Model.stack([models[m] for m in which.tolist()])
+
+
+def rate_words(rate: float) -> str:
+    """Format a rate with three digits; large ones are written out.
+
+    >>> rate_words(0.33378), rate_words(1000.0)
+    ('0.334', '1000')
+    """
+    return f"{float(f'{rate:.3g}'):g}"
 
 
 def rounded_down(rate: float) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from separatrix.text import percent
 from separatrix.verdict.diagnosis import Diagnosis
-from separatrix.verdict.rate_limits import RateLimits, rounded_down
+from separatrix.verdict.rate_limits import RateLimits, rate_words, rounded_down
 from separatrix.verdict.trace import (
     CUT_SHORT,
     DIVERGED_TIMES,
@@ -70,7 +70,9 @@ def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | N
             remedy = "Let the learning rate decay (schedule 'inverse')."
         elif step_size.momentum > 0.0:
             cause += f" Momentum {step_size.momentum:g} makes the steps overshoot."
-            remedy = "Lower the momentum, or train longer: such oscillations die out."
+            early = trace.stop_reason == "patience"  # more epochs would not be made
+            longer = "" if early else ", or train longer: such oscillations die out"
+            remedy = f"Lower the momentum{longer}."
     return Diagnosis("oscillating", f"{seen} {cause}".strip(), remedy)
 
 
@@ -148,7 +150,8 @@ def _go_faster(step_size: StepSize | None, L: float) -> str:
             f"{rounded_down(safe)}, which is stable at all weights."
         )
     if step_size.rate < safe and step_size.batch_size is None:
-        limit = f" (now {step_size.rate:.3g}; up to {rounded_down(safe)} is stable at all weights)"
+        now = rate_words(step_size.rate)
+        limit = f" (now {now}; up to {rounded_down(safe)} is stable at all weights)"
     return f"Train for more epochs, or raise the learning rate{limit} or the momentum."
 
 

@@ -161,6 +161,7 @@ def _failure(facts: StudyFacts, failure: FailedSteps | None) -> dict[str, Any] |
         "epochs": failure.epochs.tolist(),
         "steps": [_rounded(values) for values in failure.objectives],
         "valleys": _valleys(failure),
+        "is_rate_stable": _is_rate_stable(row, failure),
     }
 
 
@@ -168,6 +169,14 @@ def _what_failed(row: Row) -> str:
     if row.diverged:
         return "diverged"
     return "oscillates" if row.problem == "oscillating" else "did not converge"
+
+
+def _is_rate_stable(row: Row, failure: FailedSteps) -> bool:
+    """Whether the rate is stable at all weights without momentum, and the run has momentum."""
+    rate, times, limit = failure.rate, failure.stable_times, row.safe_rate
+    if rate is None or times is None or limit is None:
+        return False
+    return rate <= limit and times > 2.0
 
 
 def _valleys(failure: FailedSteps) -> list[list[float]] | None:

@@ -159,13 +159,15 @@ def _key_numbers(facts: StudyFacts) -> list[dict[str, str]]:
         elif (trained := best.last.get("train_loss")) is not None:
             out.append((_short(trained), "training loss"))
         if best.safe_rate and "learning_rate" in facts.grid:
-            out.append(
-                (rounded_down(best.safe_rate), "learning rate that is stable at all weights")
-            )
+            given = {k: v for k, v in best.parameters.items() if k in ("l2", "loss")}
+            label = "learning rate that is stable at all weights"
+            with_words = f" with {describe_configuration(given)}" if given else ""
+            out.append((rounded_down(best.safe_rate), f"{label}{with_words}"))
     done = sum(row.state == "done" for row in facts.rows)
     if done:
         diverged = sum(row.diverged > 0 for row in facts.rows if row.state == "done")
-        out.append((f"{diverged:,} of {done:,}", "configurations diverged"))
+        things = "configuration" if done == 1 else "configurations"
+        out.append((f"{diverged:,} of {done:,}", f"{things} diverged"))
     return [{"value": value, "label": label} for value, label in out]
 
 

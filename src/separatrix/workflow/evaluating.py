@@ -14,6 +14,7 @@ from separatrix.matrix import Array
 from separatrix.metrics import curves, operating_points, rank
 from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Source
+from separatrix.readers.stored_source import StoredSource
 from separatrix.workflow.facts import measure_model
 from separatrix.workflow.model_inputs import held_out_rows
 from separatrix.workflow.predicting import notes_without_split, weight_notes
@@ -123,6 +124,8 @@ def parts_of(bundle: Bundle, source: Source) -> dict[str, Source]:
     training = (bundle.metrics or {}).get("training")
     if training is None or bundle.fingerprint != source.fingerprint:
         return {"measured": source}
+    if isinstance(source, StoredSource):
+        return {part: source.part(part) for part in source.splits}
     rows = {part: np.asarray(own, np.int64) for part, own in training["held_out"].items()}
     seen = np.setdiff1d(np.arange(len(source)), np.concatenate([*rows.values(), []]))
     rows = {"train": seen.astype(np.int64), **rows}

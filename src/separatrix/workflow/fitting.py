@@ -14,6 +14,7 @@ from separatrix.features.preparation import Preparation
 from separatrix.features.settings import Settings
 from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Source
+from separatrix.readers.stored_source import StoredSource
 from separatrix.training import Progress
 from separatrix.workflow.facts import (
     collect_convergence_warnings,
@@ -114,6 +115,8 @@ def make_bundle(
     held_out: Sequence[str],
 ) -> Bundle:
     """Return a model with its preparation, its metrics and the numbers of the held-out rows."""
-    rows = {part: source.splits[part] for part in held_out}
+    # The parts of rows on disk are known by their names.
+    parts = () if isinstance(source, StoredSource) else held_out
+    rows = {part: source.splits[part] for part in parts}
     training = {"source": source.name, "held_out": rows, "reading": source.reading}
     return Bundle(model, preparation, source.fingerprint, {**metrics, "training": training})

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.data.on_disk import is_block_folder
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.matrix import Array
@@ -21,6 +22,8 @@ from separatrix.readers.formats import format_of, has_known_ending
 from separatrix.readers.label_column import to_labels
 from separatrix.readers.rows.part_files import reading_options
 from separatrix.readers.rows.row_columns import ROLES
+from separatrix.readers.stored_source import StoredSource
+from separatrix.workflow.stored_preparation import require_same_preparation
 
 _WIDEST = 1 << 16  # largest width and height of an image, in pixels
 
@@ -47,7 +50,7 @@ def load_for_model(bundle: Bundle, source: Any, **options: Any) -> Source:
     classes of the model is the label, whatever its name is.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    if _is_path(source):
+    if _is_path(source) and not is_block_folder(source):
         path = Path(source).expanduser()
         if "format" not in given and _is_column_of_model(bundle, path):
             given["format"] = "table"
@@ -58,6 +61,9 @@ def load_for_model(bundle: Bundle, source: Any, **options: Any) -> Source:
         formats = getattr(bundle.preparation, "formats", None)
         given = {"columns": columns, "formats": formats} | given
     loaded = load(source, **given)
+    if isinstance(loaded, StoredSource):
+        require_same_preparation(bundle, loaded.table)
+        return loaded
     for role in ROLES:
         if role in given and role not in loaded.row_columns.names:
             columns = loaded.reading.get("layout", {}).get("names", [])
@@ -90,6 +96,8 @@ def held_out_rows(bundle: Bundle, source: Source, part: str = "test") -> Source 
     training = (bundle.metrics or {}).get("training")
     if bundle.fingerprint != source.fingerprint or training is None:
         return None
+    if isinstance(source, StoredSource):
+        return source.part(part) if part in source.splits else None
     rows = training["held_out"].get(part, ())
     return source.rows(np.asarray(rows, np.int64)) if len(rows) else None
 

@@ -21,7 +21,9 @@ from separatrix.matrix import Array
 from separatrix.readers import Columns, Source
 from separatrix.readers.compression.size_limits import most_bytes
 from separatrix.readers.label_column import NO_LABELS, is_quantity
+from separatrix.readers.stored_source import StoredSource
 from separatrix.text import counted
+from separatrix.workflow.stored_preparation import preparation_of
 
 _FILLED = re.compile(r"(Column '.*'): filled [\d,]+ missing values?")
 
@@ -75,6 +77,8 @@ def prepare_source(source: Source, settings: Settings | None = None) -> Prepared
     >>> prepared.X["test"].shape, prepared.n_classes
     ((25, 4), 3)
     """
+    if isinstance(source, StoredSource):
+        return _stored(source)
     require_labelled(source)
     settings = choose_settings(source.table) if settings is None else settings
     require_learnable(source, settings)
@@ -94,6 +98,18 @@ def prepare_source(source: Source, settings: Settings | None = None) -> Prepared
     y = {name: _labels(part) for name, part in parts.items()}
     weights = {name: part.weights for name, part in parts.items() if part.weights is not None}
     return PreparedSource(source, preparation, notes, X, y, weights)
+
+
+def _stored(source: StoredSource) -> PreparedSource:
+    """Return rows on disk, which were prepared when they were stored."""
+    parts = {part: source.part(part) for part in source.splits}
+    if "train" not in parts:
+        raise ValueError(f"{source.name} has no rows for training.")
+    X = {name: part.table for name, part in parts.items()}
+    y = {name: part.y for name, part in parts.items()}
+    weights = {name: part.weights for name, part in parts.items() if part.weights is not None}
+    preparation = preparation_of(source.table)
+    return PreparedSource(source, preparation, list(source.notes), X, y, weights)
 
 
 def require_labelled(source: Source) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 from separatrix.text import describe_configuration
 
-_UNSAID = frozenset({"tol", "max_iter", "random_state", "verbose", "n_jobs", "warm_start"})
+_UNSAID = frozenset(
+    {"tol", "max_iter", "random_state", "verbose", "n_jobs", "warm_start", "certified"}
+)
 
 
 def last_step(estimator: Any) -> Any:
@@ -19,7 +21,7 @@ def model_words(estimator: Any) -> str:
     """Return the class of a model and the parameters that differ from their defaults.
 
     >>> from separatrix import GradientDescentClassifier, LogisticRegression
-    >>> model_words(LogisticRegression())
+    >>> model_words(LogisticRegression(certified=True))
     'LogisticRegression'
     >>> model_words(GradientDescentClassifier(learning_rate=0.1, momentum=0.9))
     'GradientDescentClassifier, learning rate 0.1, momentum 0.9'

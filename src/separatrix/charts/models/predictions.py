@@ -49,7 +49,12 @@ as b (1 row).'
         if counts[j, k] or len(names) <= _CELLS
     ]
     cell = 44 if len(names) <= 6 else 34 if len(names) <= 12 else max(420 // len(names), 4)
-    labels = alt.Axis(labelAngle=0 if max(map(len, names)) <= 5 else -40, domain=False, ticks=False)
+    labels = alt.Axis(
+        labelAngle=0 if max(map(len, names)) <= 5 else -40,
+        labelOverlap=len(names) > _CELLS,
+        domain=False,
+        ticks=False,
+    )
     base = alt.Chart(data(cells)).encode(
         x=alt.X("predicted:N").sort(names).title("predicted class").axis(labels),
         y=alt.Y("true:N").sort(names).title("true class").axis(domain=False, ticks=False),

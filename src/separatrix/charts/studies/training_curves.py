@@ -51,7 +51,10 @@ _LABEL = 12.0  # pixels between two labels
 _NARROW, _WIDE = 34, 50  # characters of a heading above a small and a large chart
 # An axis ends at these multiples of the range of most runs, or of the best one. A few runs far
 # outside leave the chart, so that the others are not compressed into a corner.
-_HIGHER, _WIDER, _DEEPER = 1.5, 2.0, 1e-8
+_HIGHER, _WIDER = 1.5, 2.0
+# And a logarithmic one at this multiple of the last value of the best run: measures that oscillate
+# fall far below it for single epochs.
+_DEEPER = 1e-3
 
 
 def curves(
@@ -130,7 +133,8 @@ class _Sheet:
         own = values if best is None else self._seen([best])
         low, high = float(values.min()), float(values.max())
         if self.log_y:
-            low = max(low, _DEEPER * float(own.min(initial=high)))
+            ends = [] if best is None else [best.last(field) for field in self.fields.values()]
+            low = max(low, _DEEPER * min((end for end in ends if end > 0.0), default=0.0))
             return (low / 1.1, max(high, low * 1.5) * 1.1)
         if self.measure == "accuracy":
             high = 1.0

@@ -248,10 +248,12 @@ def certified(
     [b]separatrix chart certified mail.sx new.tsv --out certified.png[/b]
     """
     from separatrix import charts
+    from separatrix.charts.models.model_words import model_words
     from separatrix.text import one_line
     from separatrix.workflow.predicting import certify
 
     picture.check(*given.arguments)
     bundle, rows = given.read(output, common)
     found = certify(bundle, rows)
-    picture.write(output, charts.certified(found), f"Rows of {one_line(rows.name)}.")
+    told = f"{model_words(bundle.estimator)}, rows of {one_line(rows.name)}."
+    picture.write(output, charts.certified(found), told)

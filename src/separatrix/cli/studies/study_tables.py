@@ -43,6 +43,12 @@ _ABBREVIATIONS = {
     "conv.": "converged",
     "log-": "log-loss on the validation rows",
 }
+_STOP_REASONS = {
+    "epochs": "all epochs were made",
+    "tol": "the tolerance tol was reached",
+    "patience": "the validation measure stopped improving",
+    "time_limit": "the time was up",
+}
 
 
 def plain_facts(facts: StudyFacts) -> dict[str, Any]:
@@ -175,7 +181,8 @@ def study_table(facts: StudyFacts, width: int, most: int = MOST_ROWS) -> Rendera
         table.add_row(*(Text(cell, style) for cell in line))
     legend = [facts.caption()]
     heads = " ".join(column[0] for column in columns)
-    legend += _legend(heads, set(map(_mark, rows)))
+    stops = columns[-1][1:] if columns[-1][0] == "stop\nreason" else []
+    legend += _legend(heads, stops, set(map(_mark, rows)))
     if any(map(_kept_earlier, rows)):
         legend.append("The weights of the best epoch were kept; their measures decide.")
     left = len(facts.rows) - len(rows)
@@ -208,9 +215,11 @@ def _width(column: Sequence[str]) -> int:
     return max(len(line) for cell in column for line in cell.split("\n"))
 
 
-def _legend(heads: str, marks: set[str]) -> list[str]:
-    """Return lines that explain the abbreviations and marks in a table."""
+def _legend(heads: str, stops: Sequence[str], marks: set[str]) -> list[str]:
+    """Return lines that explain the abbreviations, stop reasons and marks in a table."""
     words = [f"{word}: {meaning}" for word, meaning in _ABBREVIATIONS.items() if word in heads]
+    stopped = {reason for stop in stops for reason in stop.split(", ")}
+    words += [f"stop reason '{s}': {_STOP_REASONS[s]}" for s in _STOP_REASONS if s in stopped]
     signs = {"○": "not significantly different from the best (●)", "x": "diverged"}
     lines = "; ".join(words), "; ".join(f"{s} {signs[s]}" for s in signs if s in marks)
     return [line for line in lines if line]

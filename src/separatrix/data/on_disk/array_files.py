@@ -126,6 +126,16 @@ def read_array(
     return _array_in(path, content, dtype, shape)
 
 
+def load_array(path: Path, file: StoredFile) -> Array:
+    """Read a small array of any type and shape, after a comparison of its checksum."""
+    require_checksum(path, file)
+    try:
+        array: Array = np.load(path, allow_pickle=False)
+    except ValueError as error:
+        raise BlockFileError(f"{path} is not a readable npy file: {error}. {_REMEDY}") from None
+    return array
+
+
 def _require_unchanged(path: Path, handle: int, stamp: Stamp) -> None:
     if Stamp.of(os.fstat(handle)) != stamp:
         raise BlockFileError(f"{path} has changed since it was opened. {_REMEDY}")

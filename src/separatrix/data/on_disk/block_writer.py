@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -207,6 +207,16 @@ def begin_folder(folder: Path, key: Mapping[str, Any]) -> None:
         return
     place.mkdir(parents=True, exist_ok=True)
     replace_file(place / _KEY, json.dumps(dict(key)).encode())
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a conversion has written, if it is unfinished."""
+    if not (folder / NAME).exists() and (folder / UNFINISHED).is_dir():
+        for path in folder.glob("*.npy"):
+            path.unlink()
+        shutil.rmtree(folder / UNFINISHED)
+        with suppress(OSError):  # it has files of somebody else
+            folder.rmdir()
 
 
 def read_key(folder: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import dataclass, field
@@ -95,6 +96,11 @@ class Manifest:
         blocks = (block for part in self.parts.values() for block in part)
         found = [file for block in blocks for file in block.files.values()]
         return [*found, *self.arrays.values()]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the checksums of all files."""
+        return hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
 
     def rows(self, part: str) -> int:
         """Return the number of rows of a part."""

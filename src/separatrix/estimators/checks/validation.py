@@ -102,11 +102,16 @@ def has_length(values: Any) -> bool:
     return hasattr(values, "__len__") and not (isinstance(values, np.ndarray) and not values.ndim)
 
 
-def require_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Raise unless `value` is one of `choices`."""
+def require_choice(
+    name: str, value: Any, choices: Iterable[str], *, optional: bool = False
+) -> None:
+    """Raise unless `value` is one of `choices`; `optional` allows None."""
+    if optional and value is None:
+        return
     allowed = list(choices)
     if not isinstance(value, str) or value not in allowed:
-        _refuse(name, f"one of {', '.join(map(repr, allowed))}", value)
+        names = ", ".join(map(repr, allowed)) + (" or None" if optional else "")
+        _refuse(name, f"one of {names}", value)
 
 
 def require_loss(value: Any, choices: Iterable[str]) -> None:

@@ -111,6 +111,8 @@ fill(document.getElementById("page"),
       element("a", { href: "/new" }, element("b", {}, "Start a study"),
         "Train a whole grid of settings on your data, and compare them."),
       element("a", { href: "/play" }, element("b", {}, "Play"),
-        "See in the plane what a learning rate, a loss or a penalty does.")),
+        "See in the plane what a learning rate, a loss or a penalty does."),
+      element("a", { href: "/lessons" }, element("b", {}, "Learn"),
+        "Short guided tours: a setting, a question, and the answer.")),
     problem, list));
 refresh();

@@ -129,5 +129,6 @@ document.addEventListener("visibilitychange", () => {
   else if (!over) connect();
 });
 
+fill(root, element("header", {}, element("h1", {}, `Separatrix · ${name}`))); // until there is a page
 fill(document.getElementById("page"), top.node, root);
 connect();

@@ -68,7 +68,8 @@ async function drop(file) {
   showError(null);
   try {
     const { file: key } = await postFile(`/api/new/file?name=${encodeURIComponent(file.name)}`, file);
-    await choose({ file: key, shown: file.name });
+    document.querySelector("[aria-label='named data']").value = "";
+    await choose({ file: key });
   } catch (error) {
     showError(error);
   }

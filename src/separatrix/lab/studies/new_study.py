@@ -102,7 +102,7 @@ class StudyForm:
                 if name in DESCENT or name in ("C", "l1")
             },
             "reasons": chosen.notes,
-            "name": free_name(place),
+            "name": free_name(place if place in names() else self.files.path(place).name),
         }
 
     def plan(self, given: Any) -> dict[str, Any]:

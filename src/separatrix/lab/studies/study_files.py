@@ -35,8 +35,10 @@ class StudyFiles:
                 parameter="name",
             )
         safe = re.sub(r"[^\w.-]+", "-", stem).strip("-._")[:60] or "data"
-        key = f"{safe}-{hashlib.sha256(content).hexdigest()[:8]}{ending.lower()}"
-        path = Path(self._temporary.name) / key
+        digest = hashlib.sha256(content).hexdigest()[:8]
+        key = f"{safe}-{digest}{ending.lower()}"
+        path = Path(self._temporary.name) / digest / f"{safe}{ending.lower()}"
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
         self._keys[key] = path
         self._keys.move_to_end(key)
@@ -55,9 +57,9 @@ class StudyFiles:
     def keep(self, key: str) -> str:
         """Copy a file to the folder beside the store, so that its study can be resumed later."""
         path = self.path(key)
-        place = self.folder / key
+        place = self.folder / path.parent.name / path.name
         if not place.exists():
-            self.folder.mkdir(exist_ok=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
             replace_file(place, path.read_bytes())
         return str(place)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from separatrix.errors import ParameterError
 from separatrix.lab.studies.study_jobs import JobState
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.study.store.database import Store
-from separatrix.study.store.live_runs import LiveRun, read_live_runs
+from separatrix.study.store.live_runs import IN_TRAINING, LiveRun, read_live_runs
 from separatrix.study.store.ownership import live_writer
 from separatrix.study.store.reader import read_facts, read_summaries
 from separatrix.text import describe_configuration, percent
@@ -83,10 +84,20 @@ def study_snapshot(path: Path, name: str, job: JobState) -> dict[str, Any]:
             live = read_live_runs(store, row)
             plan = store.values(row["plan"], f"the plan of {name}")
         facts = read_facts(store, name, live=True)
+    running = writer is not None or job.running
+    if not running:
+        facts = replace(facts, rows=[_stopped(one) for one in facts.rows])
     most = None if facts.finished else LIVE_NUMBERS
     page: dict[str, Any] = {**study_page(facts, most)}
-    progress = study_progress(facts, plan, live, running=writer is not None or job.running)
-    return {"progress": progress | _of_job(job), "page": page}
+    progress = study_progress(facts, plan, live, running=running)
+    # The process of a finished study can take a moment to end.
+    stoppable = job.running and not facts.finished
+    return {"progress": progress | _of_job(job) | {"stoppable": stoppable}, "page": page}
+
+
+def _stopped(row: Row) -> Row:
+    """Return the row of a study that is not running, in which nothing is in training."""
+    return replace(row, stopped="stopped") if row.stopped == IN_TRAINING else row
 
 
 def _before(name: str, job: JobState) -> dict[str, Any]:

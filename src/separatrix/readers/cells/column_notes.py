@@ -41,6 +41,8 @@ def describe_columns(table: Columns, given: Collection[str]) -> list[str]:
     if same := [name for name in detected if _is_constant(table[name])]:
         notes.append(f"Only one value: {_first(same)}.")
     for name in detected:
+        if table.formats is not None and table.formats.of(name).date:
+            continue
         if why := _why_identifier(table[name]):
             notes.append(_describe_identifier(name, why))
     return [*notes, *_describe_missing(table)]

@@ -18,9 +18,11 @@ from separatrix.text import counted, listed
 
 _COLUMNS = 20  # number of columns in a sentence
 _REMARKS = 50  # number of columns with sentences of their own
+_REASONS = 3  # number of columns in an error
 _WORDS = 12  # number of different cells in a sentence
 _SHOWN = 40  # characters of a cell
 _POINT, _COMMA = r"\d\.\d+\D*$", r"\d,\d+\D*$"
+_LEADING_ZERO = r"^\s*0\d[\d.]*\s*$"
 
 Place = Callable[[int], str]
 
@@ -80,6 +82,15 @@ def describe_identifiers(
         more = listed(map(repr, [*found][_REMARKS:]))
         notes.append(f"Left out other columns for the same reason: {more}.")
     return notes
+
+
+def no_features(where: str, left_out: list[str]) -> Message:
+    """Return the error for a table whose columns are all left out, for the given reasons."""
+    shown = {f"reason{k}": sentence for k, sentence in enumerate(left_out[:_REASONS])}
+    more = len(left_out) - len(shown)
+    rest = f" {counted(more, 'more column')} cannot be read either." if more else ""
+    template = " ".join(["{where} has no features.", *(f"{{{name}}}" for name in shown)])
+    return Message(f"{template}{rest}", where=where, **shown)
 
 
 @dataclass(frozen=True)
@@ -148,6 +159,14 @@ def _remarks(cells: _Cells) -> Iterable[str]:
             f"({cells.first_matching(_POINT)}) and others a decimal comma "
             f"({cells.first_matching(_COMMA)}); both are read as decimal signs."
         )
+    if found.zeros:
+        yield Message(
+            "Column {name!r}: some numbers have leading zeros ({example}), which are lost. If they "
+            "are codes, give {types}.",
+            name=cells.name,
+            example=cells.first_matching(_LEADING_ZERO),
+            types=Parameter("types", {cells.name: "category"}),
+        )
     if found.kept:
         words = ", ".join(
             f"{word!r} ({counted(n, 'cell')})" for word, n in found.kept.most_common()
@@ -194,7 +213,7 @@ def _doubt(cells: _Cells) -> str:
             )
             remedies = ("number:decimal-point", "number:decimal-comma")
         case "zeros":
-            values["example"] = cells.first_matching(r"^\s*0\d")
+            values["example"] = cells.first_matching(_LEADING_ZERO)
             sentence = (
                 "Column {name!r}: all numbers have the same number of digits, some with a leading "
                 "zero ({example}), so they are codes and not numbers, and the column is {outcome}. "

@@ -30,6 +30,7 @@ from separatrix.readers.cells.missing_words import ABSENT, MISSING_WORDS
 from separatrix.readers.cells.number_cells import (
     PLAIN,
     are_codes,
+    have_leading_zeros,
     plain_numbers,
     without_numbers,
 )
@@ -77,10 +78,10 @@ def infer(
     if kind in ("", "number") and how != "decimal-comma":
         values = plain_numbers(cells)
         words = cells.words if isinstance(cells, CodedCells) else cells
-        if values is not None and (kind or not are_codes(words)):
-            return Inferred(
-                PLAIN, without_numbers(values, missing), missing=_no_words(cells, values)
-            )
+        zeros = values is not None and not kind and have_leading_zeros(words)
+        if values is not None and not (zeros and are_codes(words)):
+            present = without_numbers(values, missing)
+            return Inferred(PLAIN, present, missing=_no_words(cells, values), zeros=zeros)
     coded = CodedCells.of(cells)
     found = _infer(coded, missing, kind, how, comma_first)
     others = None if found.others is None else coded.expand(found.others)
@@ -120,12 +121,14 @@ def _infer(
         return _words(cells, missing)
     assert quantity.others is not None
     n_others = cells.count(quantity.others)
+    numbers = present.without(quantity.others)
     return replace(
         quantity,
         format=replace(quantity.format, skips_others=n_others > 0),
         others=quantity.others if n_others else None,
         share=n_others / n_present,
         missing=count_words(cells, missing),
+        zeros=not kind and quantity.format.is_plain and have_leading_zeros(numbers.words),
     )
 
 

@@ -20,7 +20,7 @@ from separatrix.readers.cells.unit_cells import BLANKS, CURRENCY, is_currency
 
 PLAIN = CellFormat()
 _MINUS = "\N{MINUS SIGN}"
-_IN_PARENTHESES = rf"^({CURRENCY}?)\s*\(\s*([^-+()]*[^-+()\s])\s*\)([^()]*)$"
+_IN_PARENTHESES = rf"^({CURRENCY}?)\s*\(\s*([^-+()]*[^-+()\s])\s*\)([^()\d]*)$"
 
 
 def plain_numbers(cells: Any) -> Array | None:
@@ -78,6 +78,15 @@ def with_minus_signs(words: Any) -> Any:
     return pc.replace_substring_regex(words, pattern=_IN_PARENTHESES, replacement=r"-\1\2\3")
 
 
+def have_leading_zeros(words: Any) -> bool:
+    """Return whether a cell begins with a zero and another digit, as codes do.
+
+    >>> have_leading_zeros(pa.array(["7", "007"])), have_leading_zeros(pa.array(["0", "0.5"]))
+    (True, False)
+    """
+    return _any(words, r"^\s*0\d")
+
+
 def are_codes(words: Any) -> bool:
     """Return whether cells are digits of one length, some of them with a leading zero.
 
@@ -86,7 +95,7 @@ def are_codes(words: Any) -> bool:
     >>> are_codes(pa.array(["01234", "90210"])), are_codes(pa.array(["0", "10"]))
     (True, False)
     """
-    if not _any(words, r"^\s*0\d"):
+    if not have_leading_zeros(words):
         return False
     present = pc.drop_null(pc.utf8_trim_whitespace(words))
     lengths = pc.min_max(pc.utf8_length(present)).as_py()

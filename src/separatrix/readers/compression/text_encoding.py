@@ -43,7 +43,7 @@ def read_utf8(path: Path) -> tuple[Array, list[str]]:
     """
     content = read_bytes(path)
     start = content[:3].tobytes()
-    if start.startswith(UTF16) or not _is_utf8(content):
+    if start.startswith(UTF16) or not is_utf8(content):
         text, notes = read_text(path)
         return np.frombuffer(text.encode(), np.uint8), notes
     if len(content) and not content.min():
@@ -51,7 +51,8 @@ def read_utf8(path: Path) -> tuple[Array, list[str]]:
     return content[3:] if start == b"\xef\xbb\xbf" else content, []
 
 
-def _is_utf8(content: Array) -> bool:
+def is_utf8(content: Array) -> bool:
+    """Return whether bytes are valid UTF-8."""
     import pyarrow as pa
 
     ends = pa.py_buffer(np.array([0, len(content)], np.int64))

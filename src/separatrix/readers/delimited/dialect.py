@@ -77,7 +77,8 @@ def find_header(
         for name, fields in zip(first, below)
         if fields and name not in _NO_NAMES and not is_value(name) and _are_values(fields)
     ]
-    values = [field for field in first if field and (field in _NO_NAMES or is_value(field))]
+    # 'inf' may be a name.
+    values = [f for f in first if f not in ("", "inf") and (f in _NO_NAMES or is_value(f))]
     if len(above_numbers) > len(values):
         name = above_numbers[0]
         return True, f"The first line is the header: {name!r} is above a column of numbers."

@@ -20,7 +20,7 @@ import pyarrow.csv as arrow_csv
 from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 from separatrix.readers.cells.coded_cells import CodedCells, equal_rows
-from separatrix.readers.cells.number_cells import plain_numbers
+from separatrix.readers.cells.number_cells import have_leading_zeros, plain_numbers
 from separatrix.readers.delimited.dialect import find_delimiter, find_header
 from separatrix.readers.delimited.lent_objects import lend
 from separatrix.readers.delimited.plain_csv import (
@@ -60,6 +60,11 @@ class Fields:
     rows_are_lines: bool = False
     blank_lines: int | None = None
     skipped: list[int] = field(default_factory=list)  # rows of the file that are not in `columns`
+
+    @property
+    def header_bytes(self) -> int:
+        """The number of bytes of the header, with its line end; 0 without a header."""
+        return end_of_row(self.content, self.delimiter, self.quoting) if self.has_header else 0
 
     def line_of(self, row: int) -> int:
         """Return the line of the file on which a row begins. Lines count from 1."""
@@ -231,12 +236,14 @@ def _are_numbers(words: Any, delimiter: str) -> bool:
     """Return whether the first cells of a column can be parsed as numbers without losing anything.
 
     1.234 may be 1234 if the decimal sign is a comma, numbers with equally many digits may be codes
-    of which others have a leading zero, and the word 'nan' is to be reported.
+    of which others have a leading zero, and leading zeros and the word 'nan' are to be reported.
     """
     values = plain_numbers(words)
     if values is None or np.isnan(values).sum() > words.null_count:
         return False
     if delimiter != "," and _any(words, r"^[+-]?\d{1,3}(?:\.\d{3})+$"):
+        return False
+    if have_leading_zeros(words):
         return False
     lengths = pc.min_max(pc.utf8_length(words)).as_py()
     may_be_codes = lengths["min"] == lengths["max"] and (lengths["max"] or 0) > 1

@@ -12,6 +12,7 @@ import numpy as np
 
 from separatrix.cluster import is_collection
 from separatrix.data import Block, BlockRows, Dataset
+from separatrix.data.on_disk import StoredRows
 from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.checks.placed_data import place_rows, place_validation_rows
 from separatrix.estimators.checks.training_data import make_dataset, make_validation_set
@@ -127,7 +128,7 @@ def read_data(X: Any, y: Any, X_val: Any, y_val: Any, settings: Mapping[str, Any
         )
     if isinstance(X, StudyData):
         return X
-    if y is not None:
+    if y is not None or isinstance(X, BlockRows):
         return StudyData.from_arrays(X, y, X_val, y_val)
     if not isinstance(X, str | os.PathLike | Source):
         raise ValueError(
@@ -154,6 +155,11 @@ def run_arguments(source: str, settings: Mapping[str, Any]) -> str:
 def _digest(X: Any, y: Any, X_val: Any, y_val: Any, *weights: Any) -> str:
     """Return the SHA-256 of all training and validation rows, and of their weights if any."""
     digest = hashlib.sha256()
+    if isinstance(X, StoredRows):
+        kept = [X, X_val] if isinstance(X_val, StoredRows) else [X]
+        for rows in kept:
+            digest.update(f"{rows.manifest.fingerprint} {rows.parts}".encode())
+        return digest.hexdigest()
     for table, labels in ((X, y), (X_val, y_val)):
         if table is None:
             digest.update(b"none")

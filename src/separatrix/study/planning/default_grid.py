@@ -119,7 +119,7 @@ def _penalties(task: Task, data: Dataset, notes: list[str]) -> list[float]:
 
 
 def _epochs(task: Task, data: StudyData, notes: list[str]) -> list[int]:
-    entries = data.X.nnz if hasattr(data.X, "nnz") else np.size(data.X)
+    entries = data.training.facts.n_entries
     models = len(RATES) * len(MOMENTA) * (1 + len(PENALTIES))
     each = 4.0 * max(entries, 1) * task.n_outputs * models
     longest = next((n for n in LENGTHS if n * each <= BUDGET), LENGTHS[-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pprint import pformat
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,11 @@ def python_lines(plan: StudyPlan, data: StudyData, name: str, one_grid: bool) ->
         grid = [{key: [value] for key, value in one.items()} for one in plan.configurations]
     seeds = "" if plan.seeds == [0] else f", seeds={plan.seeds!r}"
     load = ", load" if data.call.startswith("load(") else ""
+    words = pformat(grid, width=92, compact=True, sort_dicts=False).replace("\n", "\n" + 7 * " ")
     return (
         f"from separatrix import {estimator}, Study{load}\n\n"
-        f"study = Study({name!r}, {estimator}({given}), {grid!r}{seeds})\n"
+        f"grid = {words}\n"
+        f"study = Study({name!r}, {estimator}({given}), grid{seeds})\n"
         f"study.run({data.call})\n"
     )
 

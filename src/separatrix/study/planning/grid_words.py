@@ -55,7 +55,7 @@ def write_values(name: str, values: Any) -> str:
     """Return the words for the values of a parameter.
 
     >>> write_values("batch_size", [20, None]), write_values("l2", [0.001, 0.0])
-    ('20,all', '0.001,0.0')
+    ('20,all', '0.001,0')
     """
     listed = values if isinstance(values, list) else [values]
     return ",".join(_word(name, value) for value in listed)
@@ -65,8 +65,13 @@ def _word(name: str, value: Any) -> str:
     if value is None:
         return "all" if name == "batch_size" else "none"
     if hasattr(value, "low"):
-        return f"{value.low!r}..{value.high!r}"
-    return repr(value) if isinstance(value, float) else str(value)
+        return f"{_digits(value.low)}..{_digits(value.high)}"
+    return _digits(value) if isinstance(value, float) else str(value)
+
+
+def _digits(value: float) -> str:
+    """Return the shortest word that is read as the same number."""
+    return repr(value).removesuffix(".0")
 
 
 def _whole(word: str) -> int:

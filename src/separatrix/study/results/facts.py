@@ -76,15 +76,17 @@ class Row:
     epochs : the number of epochs
     stopped : the reason why training stopped, such as "epochs" or "diverged at epoch 3"
     diverged : the number of seeds that diverged
-    converged : whether all seeds converged
+    converged : whether all seeds converged; a seed that patience stopped has not, unless its
+        duality gap is small
     smoothness : L, a bound on the curvature of the objective. A learning rate of 2/L is stable.
         None if the loss has kinks
     stable_rate : the largest learning rate that is stable for the step rule according to L: 2/L,
         or 2 (1 + momentum) / L with momentum. None if there is no such limit, as with mini-batches
     relative_gap : the relative duality gap of the kept weights, or None if there is none
     objective : the formula of the objective
-    problem : why a seed did not converge ("not_converged", "oscillating", "ended_higher"), or
-        "overfitting". "" if there is no such problem, and for seeds that diverged
+    problem : why a seed did not converge ("not_converged", "oscillating", "ended_higher",
+        "stopped_early", ...), or "overfitting". "" if there is no such problem, and for seeds that
+        diverged
     observations : sentences about the training
     mark : "best", "same" (not significantly different from the best), "worse", or "" if not
         compared

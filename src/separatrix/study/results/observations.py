@@ -43,7 +43,8 @@ def observe_run(
     found = [d for d in diagnoses if d.kind not in DATA_DIAGNOSES]
     kinds = {d.kind for d in diagnoses}
     out = []
-    if not find_unconverged(diagnoses, history["objective"]):
+    unconverged = find_unconverged(diagnoses, history["objective"], stop_reason, relative_gap)
+    if unconverged in ("", "stopped_early"):
         out.append(_convergence_sentence(history, stop_reason, kept_epoch, relative_gap))
     for d in found:
         if d.kind == "not_converged":
@@ -66,34 +67,48 @@ def observe_run(
     return out
 
 
-def find_unconverged(diagnoses: Sequence[Diagnosis], objective: Array) -> str:
-    """Return the kind of diagnosis that keeps a run from having converged, "" if there is none.
+def find_unconverged(
+    diagnoses: Sequence[Diagnosis],
+    objective: Array,
+    stop_reason: str = "epochs",
+    relative_gap: float | None = None,
+) -> str:
+    """Return what keeps a run from having converged, "" if it converged.
 
-    An oscillation that has ended does not count.
+    It is the kind of a diagnosis, or "stopped_early" if patience ended the run far from the
+    optimum. An oscillation that has ended does not count.
 
     >>> swings = [Diagnosis("oscillating", "", "")]
     >>> find_unconverged(swings, np.array([1.0, 2.0, 1.0, 2.0]))
     'oscillating'
     >>> find_unconverged(swings, np.ones(4))
     ''
+    >>> find_unconverged([], np.ones(4), "patience")
+    'stopped_early'
     """
     kinds = {d.kind for d in diagnoses}
     if "oscillating" in kinds and oscillation_ended(objective):
         kinds.remove("oscillating")
-    return next((kind for kind in NOT_CONVERGED_KINDS if kind in kinds), "")
+    far = stop_reason == "patience" and not _is_small(relative_gap)
+    return next((kind for kind in NOT_CONVERGED_KINDS if kind in kinds), "stopped_early" * far)
+
+
+def _is_small(relative_gap: float | None) -> bool:
+    return relative_gap is not None and relative_gap <= SMALL_GAP
 
 
 def _convergence_sentence(
     history: Mapping[str, Array], stop_reason: str, kept_epoch: int, relative_gap: float | None
 ) -> str:
-    epochs = len(history["objective"])
+    epochs, gap = len(history["objective"]), f"relative duality gap {relative_gap or 0.0:.1e}"
     if stop_reason == "patience":
+        near = " They have converged" if _is_small(relative_gap) else ""
         return (
             f"Stopped early after {counted(epochs, 'epoch')}: the validation measure was best at "
-            f"epoch {kept_epoch}, whose weights were kept."
+            f"epoch {kept_epoch}, whose weights were kept.{near and f'{near}: {gap}.'}"
         )
-    if relative_gap is not None and relative_gap <= SMALL_GAP:
-        return f"Converged: relative duality gap {relative_gap:.1e}."
+    if _is_small(relative_gap):
+        return f"Converged: {gap}."
     if stop_reason == "no mistakes":
         return f"Converged: no mistake in the last of {counted(epochs, 'epoch')}."
     values, norm = history["objective"], history["gradient_norm"][-1]

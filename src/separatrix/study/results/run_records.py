@@ -122,7 +122,9 @@ def _facts(
             needed=needed,
         ),
         "kinds": [d.kind for d in diagnoses],
-        "unsettled": find_unconverged(diagnoses, history["objective"]),
+        "unsettled": find_unconverged(
+            diagnoses, history["objective"], result.stop_reason, proof.relative_gap
+        ),
         "epochs_needed": None if needed is None else round(math.sqrt(math.prod(needed))),
         "data_findings": [
             {"kind": d.kind, "message": d.message, "remedy": d.remedy, "complete": d.complete}

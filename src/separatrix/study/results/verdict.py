@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -268,7 +269,7 @@ def _where(
         )
         only = listed(_in_common(some, every).values())
         parts.append(f"{rate:g} ({only})" if only else f"{rate:g}")
-    return f"learning rate {' or '.join(parts)}"
+    return f"learning rate {_or(parts)}"
 
 
 def _rate(one: FinishedConfiguration) -> Any:
@@ -287,10 +288,19 @@ def _in_common(
         if len(theirs) < len(every) and len(theirs) <= MOST_VALUES:
             if all(map(is_number, theirs)):
                 theirs.sort()
-            *first, last = (value_words(name, value) for value in theirs)
-            values = f"{listed(first)} or {last}" if first else last
+            values = _or([value_words(name, value) for value in theirs])
             out[name] = f"{name.replace('_', ' ')} {values}"
     return out
+
+
+def _or(words: Sequence[str]) -> str:
+    """List alternatives.
+
+    >>> _or(["0.1", "1 (l2 3)", "10"])
+    '0.1, 1 (l2 3) or 10'
+    """
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _unique(values: Iterable[Any]) -> list[Any]:
@@ -313,22 +323,25 @@ def _stable_words(diverged: Sequence[FinishedConfiguration]) -> str:
 
 def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:
     """How many did not converge, and why; those that diverged have a sentence of their own."""
-    slow, noisy, swing, high = (
-        [one for one in finished if one.unconverged == kind]
-        for kind in ("not_converged", "noisy", "oscillating", "ended_higher")
-    )
-    count = len(slow) + len(noisy) + len(swing) + len(high)
-    if not count:
-        return []
+    slow = [one for one in finished if one.unconverged == "not_converged"]
     times = [one.needs for one in slow if one.needs is not None and not one.overfits]
     need = f" ({_need(times, len(slow))})" if times else ""
+    kinds = Counter(one.unconverged for one in finished)
     whys = {
-        f"still changing{need}": len(slow),
-        "with noisy mini-batches": len(noisy),
-        "oscillating": len(swing),
-        f"ended above {'its' if len(high) == 1 else 'their'} start": len(high),
+        "not_converged": f"still changing{need}",
+        "noisy": "with noisy mini-batches",
+        "oscillating": "oscillating",
+        "ended_higher": f"ended above {'its' if kinds['ended_higher'] == 1 else 'their'} start",
+        "stopped_early": "stopped early",
     }
-    parts = [f"{n if n < count else ''} {why}".strip() for why, n in whys.items() if n]
+    count = sum(kinds[kind] for kind in whys)
+    if not count:
+        return []
+    parts = [
+        f"{kinds[kind] if kinds[kind] < count else ''} {why}".strip()
+        for kind, why in whys.items()
+        if kinds[kind]
+    ]
     total = counted(len(finished), "configuration")
     return [f"{count:,} of {total} did not converge: {', '.join(parts)}."]
 

@@ -16,6 +16,7 @@ from separatrix.training.recording.history import FIELDS, History
 
 # The array of a checkpoint with a row for every run: configuration, seed, model, number of epochs.
 LIVE = "live_runs"
+IN_TRAINING = "in training"  # why a configuration has not ended
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,7 @@ def _live_row(row: Row, runs: Sequence[LiveRun]) -> Row:
     latest = [{name: _latest(run.history, name) for name in MEASURES} for run in runs]
     epochs = min(run.history.epochs for run in runs)
     diverged = sum(run.reason == "diverged" for run in runs)
-    words = "in training" if any(not run.reason for run in runs) else "trained"
+    words = IN_TRAINING if any(not run.reason for run in runs) else "trained"
     return replace(
         row,
         state="training",

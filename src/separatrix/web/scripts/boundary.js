@@ -33,7 +33,9 @@ export function boundaryView(state) {
   function draw() {
     const { boundary } = view.study.page.drawings;
     if (!boundary) return;
-    plane = makePlane(boundary, view.study.page.data.classes, Math.min(figure.body.clientWidth || 440, 560));
+    const width = Math.min(figure.body.clientWidth || 440, 560);
+    plane = makePlane(boundary, view.study.page.data.classes, width);
+    stage.style.maxWidth = `${width}px`; // the shade and the points scale together
     const moves = boundary.epochs.length > 1;
     fill(stage, shadow, plane.picture);
     figure.show({

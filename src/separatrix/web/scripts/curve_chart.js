@@ -5,6 +5,8 @@ import { makeAxes, makePicture } from "./figure.js";
 import { linearScale, logScale, percentage, quantile, short } from "./scales.js";
 
 const TOP_TIMES = { linear: 4, log: 40 }; // an axis ends at this multiple of a typical first value
+const BELOW_ENDS = 10; // and a logarithmic one at this fraction of the lowest last value
+const INK = 3; // widths of a picture above which a line is fainter: it goes up and down in a comb
 const NEAR = 24; // pixels within which the pointer finds a curve
 const LABELS = 4; // names at the end of chosen curves, and reasons at a cross
 const NAME_WIDTH = 90; // room for the words next to the last cross
@@ -18,14 +20,17 @@ export function domainOf(curves, { isAccuracy, logY }) {
   const sane = curves.filter(curve => !curve.diverged && curve.values.length);
   const used = sane.length ? sane : curves.filter(curve => curve.values.length);
   const last = Math.max(2, ...used.map(curve => curve.epochs[curve.epochs.length - 1]));
-  let low = Infinity, high = -Infinity;
+  let low = Infinity, high = -Infinity, lowestEnd = Infinity;
   const firsts = [];
   for (const { values } of used) {
     const sorted = Float32Array.from(values).sort();
     low = Math.min(low, logY ? sorted.find(value => value > 0) ?? Infinity : sorted[0]);
     high = Math.max(high, values[0], quantile(sorted, 0.98));
     firsts.push(values[0]);
+    const end = Math.min(quantile(sorted, 0.5), values[values.length - 1]);
+    if (end > 0) lowestEnd = Math.min(lowestEnd, end);
   }
+  if (logY && Number.isFinite(lowestEnd)) low = Math.max(low, lowestEnd / BELOW_ENDS);
   if (!Number.isFinite(low) || !Number.isFinite(high)) [low, high] = [logY ? 0.1 : 0, 1];
   if (isAccuracy) return { x: [1, last], y: [Math.max(low - 0.02, 0), Math.min(high + 0.01, 1)] };
   const typical = Math.max(quantile(firsts.sort((a, b) => a - b), 0.5), low, 1e-9);
@@ -65,7 +70,7 @@ export function curvePanel(curves, options) {
     makeAxes({
       x, y, box, xTicks: ticks.x, yTicks: ticks.y, xName: options.xName,
       format: { x: value => short(value), y: value => (isAccuracy ? percentage(value, 0) : short(value)) },
-    }), marks, base, exits, over);
+    }), marks, base, over, exits);
 
   /** Draw some curves on top; a curve with a `label` is named at its end. */
   function highlight(chosen) {
@@ -98,8 +103,9 @@ export function curvePanel(curves, options) {
 }
 
 function path(curve, drawn) {
-  return svg("path", { d: drawn.get(curve.key).d, "stroke-dasharray": curve.dash || null,
-    style: curve.colour ? `stroke:${curve.colour}` : null });
+  const { d, ink } = drawn.get(curve.key);
+  const style = [curve.colour && `stroke:${curve.colour}`, ink < 1 && `opacity:${ink.toFixed(2)}`];
+  return svg("path", { d, "stroke-dasharray": curve.dash || null, style: style.filter(Boolean).join(";") || null });
 }
 
 /** Convert a curve to pixels, with at most two points in a column; a failed one ends at the top. */
@@ -128,7 +134,10 @@ function trace(curve, x, y, box) {
     const share = (box.top - ys[n - 2]) / (ys[n - 1] - ys[n - 2]);
     exit = [xs[n - 2] + share * (xs[n - 1] - xs[n - 2]), box.top];
   }
+  let length = 0;
+  for (let k = 1; k < n; k++) length += Math.hypot(xs[k] - xs[k - 1], ys[k] - ys[k - 1]);
   return {
+    ink: Math.min(Math.max(INK * (box.right - box.left) / Math.max(length, 1), curve.diverged ? 0.5 : 0.35), 1),
     d: n === 1 ? `M${at[0]}h0.1` : n ? `M${at.join("L")}` : "",
     end: n ? [xs[n - 1], ys[n - 1]] : null,
     exit,
@@ -161,11 +170,11 @@ function exitMarks(failed, drawn, box) {
     places.get(key).reasons.push(curve.reason);
   }
   const found = [...places.values()];
-  const last = Math.max(...found.map(({ at }) => at.exit[0]));
+  const [last, height] = found.map(({ at }) => at.exit).reduce((a, b) => (b[0] > a[0] ? b : a), [-Infinity, 0]);
   const named = found.length && last < box.right - NAME_WIDTH;
   return [
     ...found.map(({ at, reasons }) => cross(at, "", reasons.slice(0, LABELS).join("\n"))),
-    named && svg("text", { class: "label diverged", x: last + 9, y: box.top + 4 }, `${failed.length} diverged`),
+    named && svg("text", { class: "label diverged", x: last + 9, y: height + 5 }, `${failed.length} diverged`),
   ];
 }
 

@@ -1,6 +1,6 @@
 /** Curves of all configurations by epoch: axes, colours, small multiples, linked with the table. */
 
-import { choice, element, fill, menu } from "./dom.js";
+import { axisChoice, choice, element, fill, menu } from "./dom.js";
 import { curvePanel, domainOf } from "./curve_chart.js";
 import { makeFigure, whenResized } from "./figure.js";
 import { MEASURE_WORDS, UNLIKE_LOSSES, bestBy, coloursBy, measureText, stopText } from "./runs.js";
@@ -9,7 +9,9 @@ import { filteredRuns } from "./table.js";
 
 const NAMES = { loss: { training: "train_loss", validation: "val_loss" },
   accuracy: { training: "train_accuracy", validation: "val_accuracy" } };
+const SHORT_PARTS = { training: "train", validation: "valid." }; // as in the table of the terminal
 const MOST_PANELS = 12;
+const MOST_KEYS = 12; // values of a parameter in the legend; of more numbers, five that span them
 
 /** Return the figure of the curves: `node` and `update(study)`. */
 export function curvesView(state) {
@@ -37,7 +39,7 @@ export function curvesView(state) {
     const width = Math.max(figure.body.clientWidth, 280);
     const across = split ? Math.min(Math.max(Math.floor(width / 300), 1), groups.length) : 1;
     const domain = domainOf(curves, { isAccuracy, logY });
-    const summary = describeCurves(study, curves, choose, groups.length);
+    const summary = describeCurves(study, curves, choose, groups.length, domain);
     shown = curves;
     panels = groups.map((group, k) => ({
       ...group,
@@ -140,7 +142,7 @@ function linesOf(run, choose, colours, isPointed, named) {
       key: choose.part === "both" ? `${run.number} ${name}` : run.number,
       ...run.curves[name], ...own, diverged: failed, exits: failed,
       role: `${role}${isPointed ? " pointed" : ""}`,
-      label: !named ? "" : run.kind === "best" ? (choose.part === "both" ? part.slice(0, 5) : "best") : "",
+      label: !named ? "" : run.kind === "best" ? (choose.part === "both" ? SHORT_PARTS[part] : "best") : "",
     };
   });
 }
@@ -166,9 +168,8 @@ function controlsOf(study, state, choose) {
     choice("Measure", [["loss", "loss"], ["accuracy", "accuracy"]], choose.what, set("measure")),
     study.validated && choice("Rows", [["training", "training"], ["validation", "validation"],
       ["both", "both"]], choose.part, set("part")),
-    choose.what === "loss" && choice("Vertical axis", [["linear", "linear"], ["log", "log"]],
-      state.get("y"), set("y")),
-    choice("Epochs", [["linear", "epochs linear"], ["log", "log"]], state.get("x"), set("x")),
+    choose.what === "loss" && axisChoice("loss", "Vertical axis", state.get("y"), set("y")),
+    axisChoice("epochs", "Epochs", state.get("x"), set("x")),
     names.length > 0 && menu("colour by", [["", "outcome"], ...names], state.get("colour"), set("colour")),
     names.length > 0 && menu("split by", [["", "nothing"], ...names], state.get("split"), set("split")),
   ];
@@ -185,12 +186,17 @@ function legendOf(study, state, choose) {
       item("background:var(--validation)", "validation"),
       item("background:var(--other)", "validation, not chosen"), failed);
   const best = study.best && item("background:var(--chosen)", "best");
+  const others = [...kinds].some(kind => kind !== "best" && kind !== "diverged");
   if (!colours)
-    return element("div", { class: "legend" }, best, item("background:var(--other)", "not chosen"), failed);
-  const label = study.page.parameters.find(one => one.name === state.get("colour")).label;
-  return element("div", { class: "legend" }, element("span", {}, label), colours.legend.slice(0, 12)
-    .map(({ word, colour }) => item(`background:${colour}`, word)),
-  colours.legend.length > 12 && element("span", {}, `and ${colours.legend.length - 12} more`), best, failed);
+    return element("div", { class: "legend" }, best,
+      others && item("background:var(--other)", "not chosen"), failed);
+  const parameter = study.page.parameters.find(one => one.name === state.get("colour"));
+  const { legend } = colours, last = legend.length - 1;
+  const keys = legend.length <= MOST_KEYS ? legend
+    : parameter.numeric ? [0, 1, 2, 3, 4].map(k => legend[Math.round(k * last / 4)]) : legend.slice(0, MOST_KEYS);
+  return element("div", { class: "legend" }, element("span", {}, parameter.label),
+    keys.map(({ word, colour }) => item(`background:${colour}`, word)),
+    keys.length < legend.length && element("span", {}, `${keys.length} of ${legend.length} values`), best, failed);
 }
 
 function tipOf(study, run, epoch) {
@@ -216,7 +222,7 @@ function valueAt(curve, epoch) {
   return { epoch: curve.epochs[near], value: curve.values[near] };
 }
 
-function describeCurves(study, curves, choose, panels) {
+function describeCurves(study, curves, choose, panels, domain) {
   const measure = MEASURE_WORDS[choose.main];
   const failed = curves.filter(curve => curve.diverged).length;
   const best = bestBy(curves.map(curve => curve.run), choose.main);
@@ -228,6 +234,9 @@ function describeCurves(study, curves, choose, panels) {
   if (failed)
     words.push(`${failed} diverged: drawn in red up to the cross, where ${failed === 1 ? "it" : "they"} left `
       + "the picture.");
+  const [low, high] = domain.y;
+  const cut = curves.filter(curve => !curve.diverged && curve.values.some(value => value < low || value > high)).length;
+  if (cut) words.push(`Parts of ${count(cut, "other curve")} are outside the picture.`);
   if (study.page.seeds > 1) words.push("Each curve is the mean over the seeds still in training.");
   if (study.page.curves.thinned)
     words.push(`Curves are thinned to about ${study.page.curves.thinned} points that keep the extremes.`);

@@ -55,6 +55,12 @@ export function choice(label, options, value, change) {
       button(words, () => change(key), { "aria-pressed": String(key === value) })));
 }
 
+/** Return a button that makes an axis linear or logarithmic, with the name of the axis before it. */
+export function axisChoice(name, label, value, change) {
+  return element("span", { class: "axis" }, `${name} `,
+    choice(label, [["linear", "linear"], ["log", "log"]], value, change));
+}
+
 /** Return a button that copies text and says so. If copying is refused, `node` is selected. */
 export function copyButton(label, text, node = null) {
   const copy = button(label, async () => {

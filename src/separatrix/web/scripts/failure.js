@@ -79,7 +79,7 @@ function stepsPicture({ epochs, steps, valleys, unit }, width, caption) {
 }
 
 /** Describe the picture; how far the steps overshoot is said only where the objective rose. */
-function wordsOfFailure({ unit, rate, steps, valleys }) {
+function wordsOfFailure({ unit, rate, steps, valleys, is_rate_stable: isRateStable }) {
   const words = [`Red: the objective after each ${unit}. Line: the objective on the way from one to the next.`];
   const rising = steps.filter(values => values[values.length - 1] > values[0]);
   const lowest = rising.map(values => values.indexOf(Math.min(...values)) / (values.length - 1));
@@ -89,5 +89,7 @@ function wordsOfFailure({ unit, rate, steps, valleys }) {
       + "too far and lands higher." : `It rises from the beginning of the ${unit}.`);
   }
   if (valleys) words.push(`Dashed: the narrowest valley in which a learning rate of ${short(rate)} is stable.`);
+  if (isRateStable)
+    words.push("The objective is flatter than that at all weights: momentum carries the steps uphill.");
   return words.join(" ");
 }

@@ -5,6 +5,8 @@ import { element, fill, svg } from "./dom.js";
 const ROWS = 20; // of a table behind "Data"
 export const LETTER = 7.4; // width of a letter at 13 px
 
+const fits = []; // a function for every picture, which draws it again if its width changed
+
 /**
  * Return a figure: `node`, and `show({ title, controls, body, caption, data })`.
  *
@@ -72,22 +74,36 @@ export function makeAxes({ x, y, box, xTicks, yTicks, xName, yName = "", format 
   });
   if (xName)
     out.push(svg("text", { class: "tick", x: (left + right) / 2, y: bottom + 34, "text-anchor": "middle" },
-      xName));
+      clippedText(xName, right - left)));
   if (yName) {
     const place = `translate(12 ${(top + bottom) / 2}) rotate(-90)`;
-    out.push(svg("text", { class: "tick", transform: place, "text-anchor": "middle" }, yName));
+    out.push(svg("text", { class: "tick", transform: place, "text-anchor": "middle" },
+      clippedText(yName, bottom - top)));
   }
   return svg("g", {}, ...out.flat());
+}
+
+/** Return text that fits into `room` pixels; longer text ends in an ellipsis. */
+export function clippedText(text, room) {
+  const letters = Math.max(Math.floor(room / LETTER), 4);
+  return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
 }
 
 /** Call `draw(width)` now and whenever the width of a node changes. */
 export function whenResized(node, draw) {
   let last = 0;
-  new ResizeObserver(() => {
+  const fit = () => {
     const width = Math.round(node.clientWidth);
     if (width && Math.abs(width - last) > 2) {
       last = width;
       draw(width);
     }
-  }).observe(node);
+  };
+  new ResizeObserver(fit).observe(node);
+  fits.push(fit);
+}
+
+/** Fit all pictures to their present width at once, without waiting for the next layout. */
+export function fitPictures() {
+  for (const fit of fits) fit();
 }

@@ -1,7 +1,7 @@
 /** The measurements of a fit by epoch or iteration: training in blue, validation in orange. */
 
 import { curvePanel, domainOf } from "./curve_chart.js";
-import { choice, decoded, element, fill } from "./dom.js";
+import { axisChoice, choice, decoded, element, fill } from "./dom.js";
 import { makeFigure, whenResized } from "./figure.js";
 import { capital, count, percentage, short } from "./scales.js";
 
@@ -48,9 +48,8 @@ export function historyView(state) {
       controls: [
         measures.length > 1 && choice("Measure", measures.map(one => [one.name, one.name]), measure.name,
           set("measure")),
-        !isAccuracy && positive && choice("Vertical axis", [["linear", "linear"], ["log", "log"]],
-          state.get("y"), set("y")),
-        choice(capital(`${unit}s`), [["linear", `${unit}s linear`], ["log", "log"]], state.get("x"), set("x")),
+        !isAccuracy && positive && axisChoice(measure.name, "Vertical axis", state.get("y"), set("y")),
+        axisChoice(`${unit}s`, capital(`${unit}s`), state.get("x"), set("x")),
       ],
       body: [panel.node, tip],
       caption: `${words} ${count(curves[0].values.length, "measurement")}.`,

@@ -21,7 +21,7 @@ export function modelPointsView(state) {
 
   function draw() {
     const { page, runs } = view.study, parts = page.parts_drawn;
-    const sorted = [...runs].sort((a, b) => view.study.merit(a) - view.study.merit(b));
+    const sorted = byMerit(view.study, runs); // as in the table
     const caption = `Accuracy of ${runs.length} models on the ${parts.join(", ")} rows. Different shapes lie side `
       + "by side where a model has the same accuracy on several parts.";
     const key = (part, k) => element("span", {}, svg("svg", { viewBox: "-6 -6 12 12", class: "key-point",

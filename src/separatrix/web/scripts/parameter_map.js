@@ -6,13 +6,15 @@
 
 import { button, element, menu, svg } from "./dom.js";
 import { chosenView } from "./curves.js";
-import { makeAxes, makeFigure, makePicture, whenResized } from "./figure.js";
+import { LETTER, makeAxes, makeFigure, makePicture, whenResized } from "./figure.js";
 import { UNLIKE_LOSSES, bestBy, isHigherBetter, measureText, measureWords, shade } from "./runs.js";
-import { capital, count, linearScale, logScale, percentage, quantile, short } from "./scales.js";
+import { capital, count, linearScale, logScale, percentage, quantile, short, significant } from "./scales.js";
 import { filteredRuns } from "./table.js";
 
 const MOST_COLUMNS = 20, MOST_LINES = 24;
-const WIDE = 8; // columns above which the figure gets the full width
+const NARROW = 400; // pixels of the narrow figure; a wider grid gets the full width
+const WIDE = 8; // columns above which failures are "×" and numbers have two digits
+const FEW = 12; // values of the vertical parameter that have lines of their own
 const LOG_RATIO = 20; // ratio of the ends of an axis above which it is logarithmic
 
 /** Return the figure: `node` and `update(study)`. It is hidden if no number varies. */
@@ -37,7 +39,7 @@ export function parameterMapView(state) {
       && map.cells.size >= 0.5 * map.columns.length * map.lines.length;
     const names = [axes.x, axes.y].filter(Boolean).map(one => one.label).join(" and ");
     const caption = describeMap(study, map, axes, main, isGrid);
-    figure.node.classList.toggle("wide", Boolean(isGrid) && map.columns.length > WIDE);
+    figure.node.classList.toggle("wide", Boolean(isGrid) && widthOfGrid(map, axes) > NARROW);
     figure.show({
       title: `${capital(measureWords(main))} by ${names}`,
       controls: controls(study, axes),
@@ -61,13 +63,18 @@ export function parameterMapView(state) {
   return view;
 }
 
-/** Return the parameters of the axes: the chosen ones, else learning rate and momentum. */
+/**
+ * Return the parameters of the axes: the chosen ones, else the learning rate and a parameter that was
+ * drawn at random, or momentum.
+ */
 function axesOf(study, state) {
   const all = study.page.parameters, numeric = all.filter(one => one.numeric);
-  const named = (list, ...names) => names.map(name => list.find(one => one.name === name)).find(Boolean);
-  const x = named(numeric, state.get("across"), "learning_rate") || numeric[0];
-  const rest = all.filter(one => one !== x);
-  const y = named(rest, state.get("down"), "momentum") || rest.find(one => one.numeric) || rest[0] || null;
+  const named = (list, name) => list.find(one => one.name === name);
+  const x = named(numeric, state.get("across")) || named(numeric, "learning_rate") || numeric[0];
+  const rest = all.filter(one => one !== x), numbers = rest.filter(one => one.numeric);
+  const values = one => new Set(study.runs.map(run => run.words[all.indexOf(one)])).size;
+  const y = named(rest, state.get("down")) || numbers.find(one => values(one) > MOST_LINES)
+    || named(rest, "momentum") || numbers[0] || rest[0] || null;
   return { x, y };
 }
 
@@ -105,7 +112,8 @@ function mapOf(study, runs, { x, y }, main) {
     const found = rates(runs.filter(run => !y || run.words[at(y)] === line.word));
     return found.length ? Math.min(...found) : null;
   });
-  return { columns, lines, cells, place, limits };
+  const areEqual = lines.every(line => new Set(rates(runs.filter(run => !y || run.words[at(y)] === line.word))).size < 2);
+  return { columns, lines, cells, place, limits, areEqual };
 }
 
 function grid(study, map, axes, main, state) {
@@ -120,7 +128,7 @@ function grid(study, map, axes, main, state) {
     const kinds = [border, own.includes(study.best) && "best", best ? failed && "partly" : "diverged"];
     const place = best && map.place(best.measure(main));
     const value = best && (main.endsWith("accuracy") ? percentage(best.measure(main), 0)
-      : short(best.measure(main), digits));
+      : significant(best.measure(main), digits));
     const words = `${axes.x.label} ${column.word}, ${axes.y.label} ${line.word}: ${best ? value : "diverged"}`
       + `${best && failed ? `, ${failed} of ${own.length} diverged` : ""}`;
     const shown = best ? value : columns.length > WIDE ? "×" : "diverged";
@@ -161,24 +169,32 @@ function shadeClass(place) {
   return place < 0.5 ? "light" : "dark";
 }
 
-/** Draw configurations as points: two parameters, or one parameter and the measure. */
+/**
+ * Draw points for what is no grid of few cells: the best of every pair of values, or the measure by
+ * one parameter. Few values of the vertical parameter have lines of their own.
+ */
 function points(study, runs, { x, y }, main, map, width, state, caption) {
   const at = parameter => study.page.parameters.indexOf(parameter);
-  const up = y && y.numeric ? run => run.values[at(y)] : run => run.measure(main);
-  const byMeasure = !(y && y.numeric), sane = runs.filter(run => run.kind !== "diverged");
-  const height = Math.min(Math.max(0.8 * width, 240), 360);
-  const box = { left: 62, right: width - 12, top: 14, bottom: height - 42 };
-  const across = fitting(runs.map(run => run.values[at(x)]), [box.left + 8, box.right - 8]);
-  const upward = fitting((byMeasure ? sane : runs).map(up), [box.bottom - 8, box.top + 8]);
+  const hasLines = y && map.lines.length <= FEW, byMeasure = !y || !(y.numeric || hasLines);
+  const shown = byMeasure ? runs : [...map.cells.values()].map(own => bestBy(own, main) || own[0]);
+  const height = hasLines ? Math.max(34 * map.lines.length + 56, 140) : Math.min(Math.max(0.8 * width, 240), 360);
+  const names = hasLines ? Math.min(Math.max(...map.lines.map(line => headOf(line).length)) * LETTER + 26, 130) : 62;
+  const box = { left: names, right: width - 12, top: 14, bottom: height - 42 };
+  const across = fitting(shown.map(run => run.values[at(x)]), [box.left + 8, box.right - 8]);
+  const lineOf = new Map(map.lines.map(({ word }, k) => [word, k]));
+  const up = byMeasure ? run => run.measure(main)
+    : hasLines ? run => lineOf.get(run.words[at(y)]) : run => run.values[at(y)];
+  const upward = hasLines ? linearScale([-0.5, map.lines.length - 0.5], [box.top, box.bottom])
+    : fitting((byMeasure ? shown.filter(run => run.kind !== "diverged") : shown).map(up),
+      [box.bottom - 8, box.top + 8]);
   const dot = run => {
-    const px = across.at(run.values[at(x)]);
+    const px = across.at(run.values[at(x)]), value = run.measure(main);
     if (run.kind === "diverged") {
       const py = byMeasure ? box.top + 4 : upward.at(up(run));
-      return svg("path", { class: "cross", d: `M${px - 4} ${py - 4}l8 8m0 -8l-8 8` });
+      return svg("path", { class: "cross", d: `M${px - 4} ${py - 4}l8 8m0 -8l-8 8` },
+        svg("title", {}, `${run.name}: diverged`));
     }
-    const value = run.measure(main);
-    if (value === null) return null;
-    return svg("circle", {
+    return value !== null && svg("circle", {
       cx: px, cy: upward.at(up(run)), r: run.kind === "best" ? 6.5 : 5, class: `dot ${run.kind}`,
       style: `fill:${byMeasure ? "var(--other)" : shade(map.place(value))}`,
       on: {
@@ -187,18 +203,34 @@ function points(study, runs, { x, y }, main, map, width, state, caption) {
       },
     }, svg("title", {}, `${run.name}: ${measureText(main, value)}`));
   };
-  const order = [...runs].sort((a, b) => (a.kind === "best") - (b.kind === "best"));
+  const order = [...shown].sort((a, b) => (a.kind === "best") - (b.kind === "best"));
   const limit = Math.min(...map.limits.filter(one => one !== null));
   const inside = Number.isFinite(limit) && across.at(limit) > box.left && across.at(limit) < box.right;
-  return makePicture(width, height, caption,
+  const format = value => (byMeasure && main.endsWith("accuracy") ? percentage(value, 0)
+    : hasLines ? headOf(map.lines[value]) : short(value));
+  return [!byMeasure && keyOfShades(main), makePicture(width, height, caption,
     makeAxes({
-      x: across, y: upward, box, xTicks: across.ticks(Math.floor(width / 90)), yTicks: upward.ticks(4),
-      xName: x.label, yName: byMeasure ? measureWords(main) : y.label,
-      format: { x: short, y: value => (byMeasure && main.endsWith("accuracy") ? percentage(value, 0) : short(value)) },
+      x: across, y: upward, box, xTicks: across.ticks(Math.floor(width / 90)),
+      yTicks: hasLines ? map.lines.map((_, k) => k) : upward.ticks(4),
+      xName: x.label, yName: byMeasure ? measureWords(main) : y.label, format: { x: short, y: format },
     }),
     inside && svg("line", { class: "limit", x1: across.at(limit), x2: across.at(limit),
       y1: box.top, y2: box.bottom }),
-    order.map(dot));
+    order.map(dot))].filter(Boolean);
+}
+
+/** Say which end of the shades is better. */
+function keyOfShades(main) {
+  const [low, high] = isHigherBetter(main) ? ["low", "high"] : ["high", "low"];
+  const key = (place, words) => element("span", {}, element("span", { class: "key",
+    style: `background:${shade(place)}` }), words);
+  return element("div", { class: "legend" }, key(0, `${low} ${measureWords(main)}`), key(1, high));
+}
+
+/** Return the width that a grid needs for its numbers, about. */
+function widthOfGrid({ columns, lines }, { y }) {
+  const heads = Math.max(y.label.length, ...lines.map(line => headOf(line).length));
+  return columns.reduce((sum, column) => sum + Math.max(LETTER * headOf(column).length, 52) + 6, LETTER * heads);
 }
 
 /** Return a scale that shows all values, logarithmic if they are positive and far apart. */
@@ -224,7 +256,8 @@ function describeMap(study, map, axes, main, isGrid) {
   const rates = map.limits.filter(rate => rate !== null);
   if (rates.length) {
     const [low, high] = [Math.min(...rates), Math.max(...rates)].map(rate => short(rate, 2));
-    words.push(`Dashed: largest rate that is stable at all weights (${low === high ? low : `${low} to ${high}`}).`);
+    words.push(`Dashed: largest rate that is stable at all weights (${low === high ? low : `${low} to ${high}`}`
+      + `${map.areEqual || !others.length ? "" : `, the lowest over ${others.map(one => one.label).join(" and ")}`}).`);
   }
   const drawn = isGrid ? "hatched, or × if only some of a cell" : "×";
   if (failed) words.push(`${count(failed, study.thing)} diverged (${drawn}).`);

@@ -24,7 +24,7 @@ export function confusionView() {
         title: "Confusion matrix",
         body: matrix(confusion, names),
         caption: wordsOfErrors(confusion, names, rowWord(study)),
-        data: () => errorTable(confusion, names),
+        data: () => tableOfCounts(confusion, names),
       });
     },
   };
@@ -46,9 +46,9 @@ function matrix(confusion, given) {
         element("tr", {}, element("td", {}), element("th", { scope: "colgroup", colspan: shown.length }, "predicted"),
           element("td", {})),
         element("tr", {}, element("th", { scope: "col", class: "words" }, "true"),
-          shown.map(k => element("th", { scope: "col" }, names[k])), element("th", { scope: "col" }, "right"))),
+          shown.map(k => element("th", { scope: "col", title: names[k] }, names[k])), element("th", { scope: "col" }, "right"))),
       element("tbody", {}, shown.map(row => element("tr", {},
-        element("th", { scope: "row", class: "words" }, names[row]), shown.map(column => cell(row, column)),
+        element("th", { scope: "row", class: "words", title: names[row] }, names[row]), shown.map(column => cell(row, column)),
         element("td", { class: "plain" }, recall(confusion, row)))))));
 }
 
@@ -72,11 +72,10 @@ function wordsOfErrors(confusion, names, word) {
     + `${names[row]} taken for ${names[column]} (${count(rows, "row")}). Blue: right, red: wrong.`;
 }
 
-function errorTable(confusion, names) {
-  return {
-    head: ["true", "predicted", "rows"],
-    rows: errors(confusion).map(({ row, column, rows }) => [names[row], names[column], String(rows)]),
-  };
+function tableOfCounts(confusion, names) {
+  const rows = confusion.flatMap((line, row) => line.map((found, column) =>
+    found && [names[row], names[column], found.toLocaleString("en")]));
+  return { head: ["true", "predicted", "rows"], rows: rows.filter(Boolean) };
 }
 
 /** Return the figure of the calibration: `node` and `update(study)`. */
@@ -117,12 +116,12 @@ export function calibrationView() {
 
 function calibrationPicture(groups, width, caption) {
   const height = Math.round(0.82 * width);
-  const box = { left: 52, right: width - 12, top: 12, bottom: height - 42 };
+  const box = { left: 66, right: width - 12, top: 12, bottom: height - 42 };
   const x = linearScale([0, 1], [box.left, box.right]), y = linearScale([0, 1], [box.bottom, box.top]);
   const ticks = [0, 0.25, 0.5, 0.75, 1], format = value => percentage(value, 0);
   return makePicture(width, height, caption,
-    makeAxes({ x, y, box, xTicks: ticks, yTicks: ticks, xName: "predicted probability", yName: "",
-      format: { x: format, y: format } }),
+    makeAxes({ x, y, box, xTicks: ticks, yTicks: ticks, xName: "predicted probability",
+      yName: "observed frequency", format: { x: format, y: format } }),
     svg("line", { class: "limit", x1: x.at(0), x2: x.at(1), y1: y.at(0), y2: y.at(1) }),
     groups.map(([p, , , low, high]) => svg("line", { class: "interval", x1: x.at(p), x2: x.at(p),
       y1: y.at(low), y2: y.at(high) })),

@@ -127,7 +127,7 @@ function columnsOf(page, validated) {
   const integer = (key, label, extra) => ({
     key, label, extra, numeric: true, names: [label],
     get: run => run[key],
-    text: run => (run[key] === null ? "–" : run[key].toLocaleString("en")),
+    text: run => (run[key] === null ? "–" : String(run[key])), // as the parameter "epochs" beside it
   });
   const extras = validated
     ? [integer("best_epoch", "best epoch", false),

@@ -1,7 +1,7 @@
 /** The data at a glance: rows of every class, and a scatter matrix or a few images of a sample. */
 
 import { decoded, element, svg } from "./dom.js";
-import { makeFigure, makePicture, whenResized } from "./figure.js";
+import { clippedText, makeFigure, makePicture, whenResized } from "./figure.js";
 import { count, linearScale, quantile } from "./scales.js";
 import { pixelImage } from "./weights.js";
 
@@ -30,11 +30,12 @@ export function sampleView() {
       rows: classes.map((name, k) => [name, sample.class_rows[k].toLocaleString("en")]) });
     if (sample.images) {
       figure.show({ title: "Some of the training rows", body: [images(sample, classes)],
-        caption: `${count(sample.labels.length, "training row")} as images.`, data });
+        caption: `${count(sample.labels.length, "training row")} as images, as the models see them.`, data });
       return;
     }
     const caption = wordsOfSample(sample);
-    figure.show({ title: "A sample of the training rows", caption, data,
+    const all = sample.class_rows.reduce((sum, n) => sum + n, 0);
+    figure.show({ title: `${sample.labels.length < all ? "A sample of the" : "The"} training rows`, caption, data,
       body: [rows, scatterMatrix(sample, Math.min(figure.body.clientWidth || 400, 560), caption)] });
   }
 
@@ -49,12 +50,14 @@ function wordsOfSample({ names, features, labels }) {
 
 function images({ shape: [height, width], images: packed, labels }, classes) {
   const values = decoded(packed), size = height * width;
-  const sorted = Float32Array.from(values).sort();
-  const low = quantile(sorted, 0.01), room = quantile(sorted, 0.99) - low || 1;
-  return element("div", { class: "images small" }, labels.map((label, k) => element("figure", {},
-    pixelImage(height, width, classes[label], j => [110, 118, 128,
-      255 * Math.min(Math.max((values[k * size + j] - low) / room, 0), 1)]),
-    element("figcaption", {}, classes[label]))));
+  return element("div", { class: "images small" }, labels.map((label, k) => {
+    const own = values.subarray(k * size, (k + 1) * size), sorted = Float32Array.from(own).sort();
+    const low = quantile(sorted, 0.02), room = quantile(sorted, 0.98) - low || 1; // ranges of images differ
+    return element("figure", {},
+      pixelImage(height, width, classes[label], j => [90, 98, 108,
+        255 * Math.min(Math.max((own[j] - low) / room, 0), 1)]),
+      element("figcaption", {}, classes[label]));
+  }));
 }
 
 function scatterMatrix({ names, rows, labels }, width, caption) {
@@ -78,12 +81,10 @@ function scatterMatrix({ names, rows, labels }, width, caption) {
         y.at(columns[row][i]), 2.6)));
     }
   const height = cells * (side + GAP) + 12;
-  const letters = Math.max(Math.floor(side / 6.6), 4);
-  const clip = text => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);
   const down = names.slice(1).map((name, k) => svg("text", { class: "tick", "text-anchor": "middle",
-    transform: `translate(13 ${k * (side + GAP) + side / 2}) rotate(-90)` }, clip(name)));
+    transform: `translate(13 ${k * (side + GAP) + side / 2}) rotate(-90)` }, clippedText(name, side)));
   const along = names.slice(0, -1).map((name, k) => svg("text", { class: "tick", "text-anchor": "middle",
-    x: EDGE + k * (side + GAP) + side / 2, y: height - 4 }, clip(name)));
+    x: EDGE + k * (side + GAP) + side / 2, y: height - 4 }, clippedText(name, side)));
   return makePicture(width, height, caption, ...panels, ...down, ...along);
 }
 
@@ -94,7 +95,8 @@ function strip(values, labels, name, width, caption) {
   const x = linearScale([sorted[0], sorted[sorted.length - 1]], [12, width - 12]);
   return makePicture(width, height, caption,
     labels.map((label, i) => classPoint(label, x.at(values[i]), 15 + 30 * label, 3)),
-    svg("text", { class: "tick", x: width / 2, y: height - 6, "text-anchor": "middle" }, name));
+    svg("text", { class: "tick", x: width / 2, y: height - 6, "text-anchor": "middle" },
+      clippedText(name, width - 24)));
 }
 
 const SHAPES = [

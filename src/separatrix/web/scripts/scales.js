@@ -62,6 +62,16 @@ export function short(value, digits = 3) {
   return rounded.toLocaleString("en", { maximumFractionDigits: 12 });
 }
 
+/** Format a number with a fixed number of significant digits: 0.350, 1.10, 2.00e-9. */
+export function significant(value, digits = 3) {
+  const text = short(value, digits);
+  if (text === "–" || Number(text) === 0 || text.includes(",")) return text;
+  const [mantissa, exponent] = text.split("e");
+  const places = exponent || Math.abs(value) >= 1 ? digits - mantissa.replace(/^-/, "").split(".")[0].length
+    : digits - 1 - Math.floor(Math.log10(Math.abs(Number(mantissa))));
+  return Number(mantissa).toFixed(Math.max(places, 0)) + (exponent ? `e${exponent}` : "");
+}
+
 /** Format a share in per cent. Only 0 and 1 are written as 0 % and 100 %. */
 export function percentage(share, digits = 1) {
   if (share === null || !Number.isFinite(share)) return "–";

@@ -1,10 +1,14 @@
 /** The sections of every page: header, verdict, data and how to repeat the work; and printing. */
 
 import { button, copyButton, element, fill } from "./dom.js";
+import { fitPictures } from "./figure.js";
 
 const SHOWN = 4; // objectives and notes; the others are folded
 
-/** For printing, show all rows of a table and open all details; afterwards, restore them. */
+/**
+ * For printing, show all rows of a table, open all details and fit the pictures to the paper;
+ * afterwards, restore them.
+ */
 export function unfoldForPrint(root, table = null, study = null) {
   let opened = null;
   const drawTable = print => {
@@ -20,11 +24,15 @@ export function unfoldForPrint(root, table = null, study = null) {
       details.open = true;
       details.dispatchEvent(new Event("toggle")); // now: the browser's own event comes too late
     }
+    root.classList.add("on-paper");
+    fitPictures();
   };
   const fold = () => {
     for (const details of opened || []) details.open = false;
     opened = null;
+    root.classList.remove("on-paper");
     drawTable(false);
+    fitPictures();
   };
   matchMedia("print").addEventListener("change", event => (event.matches ? unfold() : fold()));
   addEventListener("beforeprint", unfold);

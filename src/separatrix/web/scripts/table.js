@@ -26,12 +26,13 @@ export function tableView(state) {
   const copy = copyButton("copy", () => text("\t"));
   const save = button("CSV", () => download(`${view.study.page.name}.csv`, text(","), "text/csv"));
   const scroll = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table" });
-  const pager = element("div", { class: "bar" }), details = element("div", { class: "details" });
+  const pager = element("div", { class: "bar" }), key = element("p", { class: "legend" });
+  const details = element("div", { class: "details" });
   const node = element("section", {},
     element("div", { class: "bar" },
       element("label", { for: "filter", class: "hidden" }, "Filter"), input, note,
       element("span", { class: "space" }), more, copy, save),
-    scroll, pager, details);
+    scroll, key, pager, details);
   const view = { node, update, study: null, print: false };
 
   function text(separator) {
@@ -60,6 +61,8 @@ export function tableView(state) {
     const visible = paged ? rest.slice(page * PAGE, (page + 1) * PAGE) : rest;
     fill(scroll, makeTable(study, state, [...top, ...visible], top.length));
     showPager(page, pages, paged, rest.length > visible.length || state.get("all"));
+    fill(key, ["tie", "same"].filter(kind => study.runs.some(run => run.kind === kind)).map(kind =>
+      element("span", {}, markOf({ kind }), ` ${KIND_WORDS[kind]}`)));
     fill(details, top.filter(run => chosen.includes(run.number)).slice(0, 3).map(explain));
   }
 
@@ -89,7 +92,7 @@ function sorted(study, runs, state) {
  * Sort as good as the best first, then by merit, of which less is better; failures come last. Runs in
  * training come after them, in the order of the grid, so that they keep their places.
  */
-function byMerit(study, runs) {
+export function byMerit(study, runs) {
   const rank = { best: 0, tie: 1, same: 2, worse: 3, diverged: 4, waiting: 5 };
   const merit = run => run.kind === "waiting" ? 0 : study.merit(run);
   return [...runs].sort((a, b) =>

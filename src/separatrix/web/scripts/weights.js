@@ -2,7 +2,7 @@
 
 import { decoded, element } from "./dom.js";
 import { makeFigure } from "./figure.js";
-import { quantile, short } from "./scales.js";
+import { quantile, short, significant } from "./scales.js";
 
 const BLUE = [0, 114, 178], ORANGE = [230, 159, 0];
 
@@ -26,7 +26,7 @@ function asBars({ classes, features, lists }) {
     element("th", { scope: "row", class: "words", title: name }, name),
     element("td", { class: "length" }, element("span", { class: weight < 0 ? "negative" : "positive",
       style: `width:${(100 * Math.abs(weight)) / largest}%` })),
-    element("td", {}, short(weight)));
+    element("td", {}, significant(weight)));
   const shown = lists[0]?.bars.length || 0;
   const left = classes.length - lists.length;
   const one = classes.length === 1;

@@ -18,21 +18,26 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.data.on_disk import StoredRows, open_rows
-from separatrix.data.on_disk.block_writer import BlockWriter, begin_folder, require_free
+from separatrix.data.on_disk.block_writer import (
+    BlockWriter,
+    begin_folder,
+    remove_unfinished,
+    require_free,
+)
 from separatrix.data.on_disk.manifest import Manifest
 from separatrix.data.on_disk.memory import as_bytes, rows_of_blocks, usual_memory
+from separatrix.features.incremental import fit_preparation
 from separatrix.features.preparation import Preparation
 from separatrix.features.settings import Settings
 from separatrix.matrix import Array
 from separatrix.matrix.array_types import working_type
-from separatrix.packing import pack
 from separatrix.readers.columns import Columns
 from separatrix.readers.splits import PARTS, Split, Splits
 from separatrix.readers.streams.opening import open_stream, source_key
 from separatrix.readers.streams.stream import Chunk, RowStream
-from separatrix.workflow.converting.fit_preparation import fit_preparation
 from separatrix.workflow.converting.row_labels import RowLabels, read_labels
 from separatrix.workflow.preparing import choose_settings, describe_preparation
+from separatrix.workflow.stored_preparation import pack_preparation
 
 OnStage = Callable[[str, int, int | None], None]
 
@@ -100,8 +105,12 @@ def convert(
     options = rows_per_block, memory, chosen, split, seed, sorted(reading.items())
     key = {"source": source_key(source), "options": repr(options)}
     begin_folder(place, key)
-    work = _Conversion.prepare(stream, chosen, split, seed, tell)
-    work.write(place, key, rows_per_block, room, tell)
+    try:
+        work = _Conversion.prepare(stream, chosen, split, seed, tell)
+        work.write(place, key, rows_per_block, room, tell)
+    except ValueError:  # the data cannot be converted with these options
+        remove_unfinished(place)
+        raise
     return open_rows(place)
 
 
@@ -192,16 +201,12 @@ class _Conversion:
     def _about(self, arrays: dict[str, Array]) -> dict[str, Any]:
         """Return plain values for the manifest, and add the arrays that they refer to."""
         facts = self.stream.facts
-        state, own = self.preparation.to_state()
         return {
             "name": facts.name,
             "notes": list(map(str, self.notes)),
             "reading": facts.reading,
             "columns": int(next(self.stream.chunks()).table.shape[1]),
-            "preparation": {
-                "state": pack(state, "preparation", arrays),
-                "arrays": pack(dict(own), "preparation.arrays", arrays),
-            },
+            "preparation": pack_preparation(self.preparation, arrays),
         }
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from separatrix.data.on_disk import Manifest, check_files, read_manifest
+from separatrix.data.on_disk import check_files, read_manifest
 from separatrix.data.on_disk.memory import bytes_in_words
 
 
@@ -41,7 +40,7 @@ def describe_folder(
         "features": manifest.features,
         "classes": manifest.classes,
         "parts": {part["part"]: part["rows"] for part in parts},
-        "fingerprint": fingerprint_of(manifest),
+        "fingerprint": manifest.fingerprint,
         "type": manifest.dtype,
         "sparse": manifest.sparse,
         "weighted": manifest.weighted,
@@ -51,8 +50,3 @@ def describe_folder(
         "checked": check,
         "files": [vars(file) for file in manifest.files],
     }
-
-
-def fingerprint_of(manifest: Manifest) -> str:
-    """Return a SHA-256 of the checksums of all files."""
-    return hashlib.sha256("".join(file.sha256 for file in manifest.files).encode()).hexdigest()

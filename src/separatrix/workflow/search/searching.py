@@ -17,6 +17,7 @@ from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from separatrix.data import BlockRows
 from separatrix.errors import Message, OptionError, Parameter
 from separatrix.estimators import fit_many
 from separatrix.features.preparation import Preparation
@@ -25,6 +26,7 @@ from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.model_selection import GridSearchCV
 from separatrix.readers import Columns, Source
+from separatrix.readers.stored_source import StoredSource
 from separatrix.training.recording.callbacks import OnProgress, renumbered
 from separatrix.workflow.facts import (
     collect_convergence_warnings,
@@ -48,6 +50,7 @@ from separatrix.workflow.preparing import (
 )
 from separatrix.workflow.search.search_folds import make_folds
 from separatrix.workflow.search.search_scorers import make_search_scorer, needs_probabilities
+from separatrix.workflow.stored_preparation import preparation_of, settings_of
 
 DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
 
@@ -67,6 +70,9 @@ class PrepareRows(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the preparation to these rows."""
+        if isinstance(self.source, StoredSource):
+            self.preparation_ = preparation_of(self.source.table)
+            return self
         part = self.source.rows(np.ravel(X))
         names = None if hasattr(part.table, "kinds") else self.source.feature_names
         self.preparation_ = Preparation.fit(part.table, self.settings, feature_names=names)
@@ -74,7 +80,8 @@ class PrepareRows(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> Any:
         """Return the matrix of these rows."""
-        return self.preparation_.transform(self.source.rows(np.ravel(X)).table, [])
+        table = self.source.rows(np.ravel(X)).table
+        return table if isinstance(table, BlockRows) else self.preparation_.transform(table, [])
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +120,17 @@ def search_source(
     require_labelled(source)
     assert source.y is not None
     options = ModelOptions() if options is None else options
-    settings = choose_settings(source.table) if settings is None else settings
-    require_learnable(source, settings)
-    rows = np.sort(np.concatenate([source.splits["train"], source.splits["validation"]]))
+    stored = isinstance(source, StoredSource)
+    if isinstance(source, StoredSource):
+        settings = settings_of(preparation_of(source.table))
+    else:
+        settings = choose_settings(source.table) if settings is None else settings
+        require_learnable(source, settings)
+    rows = np.sort(
+        np.concatenate(
+            [source.splits[part] for part in ("train", "validation") if part in source.splits]
+        )
+    )
     y = source.y[rows]
     classes, counts = np.unique(y, return_counts=True)
     family = find_family(model, len(classes))
@@ -142,7 +157,7 @@ def search_source(
         "notes": [
             *source.notes,
             *([note] if note else _rare(folds, classes, counts)),
-            *describe_preparation(preparation, settings),
+            *([] if stored else describe_preparation(preparation, settings)),
         ],
         "folds": folds,
         "scoring": scoring,
@@ -162,7 +177,7 @@ def search_source(
         weights = source.rows(rows).weights
         fit_many([best], prepare.transform(rows), y, weights, on_progress=heard)
     metrics = {"train": measure_model(best, prepare.transform(rows), y, weights)}
-    test = source.splits["test"]
+    test = source.splits.get("test", rows[:0])
     if len(test):
         weights = source.rows(test).weights
         metrics["test"] = measure_model(best, prepare.transform(test), source.y[test], weights)
@@ -257,7 +272,8 @@ def _unscaled(prepare: PrepareRows, rows: Array) -> tuple[Any, list[tuple[str, A
     """
     settings = replace(prepare.settings, standardise=False)
     X = PrepareRows(prepare.source, settings).fit(rows).transform(rows)
-    scaler = StandardScaler(with_mean=not sp.issparse(X))
+    sparse = X.sparse if isinstance(X, BlockRows) else sp.issparse(X)
+    scaler = StandardScaler(with_mean=not sparse)
     return X, [("scale", scaler)] if prepare.settings.standardise else []
 
 
@@ -271,6 +287,8 @@ def learns_only_scales(table: Any, settings: Settings) -> bool:
     >>> learns_only_scales(np.array([[1.0], [np.nan]]), Settings())
     False
     """
+    if isinstance(table, BlockRows):  # all else was learnt when they were stored
+        return True
     if settings.constant:  # the constant column must not be scaled
         return False
     if isinstance(table, Columns):

@@ -5,10 +5,13 @@ import { LOSS_WORDS } from "./loss_words.js";
 import { classColour } from "./plane.js";
 import { VARIED } from "./settings.js";
 
+
 const WORDS = { xor: "exclusive or", rbf: "kernel (rbf)", linear: "x and y", squares: "+ squares", cubes: "+ cubes" };
 const PENALTIES = [0, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1];
 const RATES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 5, 10, 30];
 const BATCHES = [1, 2, 5, 10, 20, 50, 100, null];
+const WITH_MOMENTUM = ["momentum", "nesterov"];
+
 /** Return the column: `node`, and `show(settings, play)`. */
 export function makeControls({ choices, change, upload, drawMode }) {
   const node = element("section", { "aria-label": "Settings" });
@@ -31,9 +34,9 @@ export function makeControls({ choices, change, upload, drawMode }) {
       LOSS_WORDS[settings.loss] && !varied("loss") && element("p", { class: "note" }, LOSS_WORDS[settings.loss]),
       element("h2", {}, "Training"),
       chips(choices.rules, varied("rule") ? null : settings.rule, name =>
-        set({ rule: name, ...without(settings, "rule") })),
+        set({ rule: name, ...withoutMomentum(name, without(settings, "rule")) })),
       !varied("learning_rate") && slider("learning rate", RATES, settings.rate, rate => set({ rate })),
-      !varied("momentum") && ["momentum", "nesterov"].includes(settings.rule) &&
+      !varied("momentum") && WITH_MOMENTUM.includes(settings.rule) &&
         slider("momentum", [0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99], settings.momentum,
           momentum => set({ momentum })),
       !varied("batch_size") && slider("batch size", BATCHES, settings.batch, batch => set({ batch }),
@@ -41,9 +44,9 @@ export function makeControls({ choices, change, upload, drawMode }) {
       !varied("l2") && slider("L2 penalty", PENALTIES, settings.l2, l2 => set({ l2 })),
       !varied("l1") && slider("L1 penalty", PENALTIES, settings.l1, l1 => set({ l1 })),
       chips(["zeros", "random"], settings.init, init => set({ init }), name => `start: ${name}`),
-      element("h2", {}, "All settings at once"),
+      element("h2", {}, "Models"),
       chips([true, false], settings.grid, grid => set({ grid, selected: null, compared: null }),
-        grid => grid ? "grid" : "one model"),
+        grid => grid ? "all settings at once" : "one model"),
       ...(settings.grid ? gridPart(settings, set) : []));
   }
 
@@ -66,7 +69,7 @@ export function makeControls({ choices, change, upload, drawMode }) {
       settings.data === "blobs" &&
         slider("classes", [2, 3, 4, 5], settings.classes, classes => set({ classes })),
       element("div", { class: "chips" },
-        button("draw other points", () => set({ seed: (settings.seed + 1) % 1000 })))];
+        button("new random points", () => set({ seed: (settings.seed + 1) % 1000 })))];
   }
 
   function startDrawing() {
@@ -80,9 +83,9 @@ export function makeControls({ choices, change, upload, drawMode }) {
 
   function drawPart(settings, set) {
     const pick = number => {
+      drawing = !(drawing && colour === number);
       colour = number;
-      drawing = true;
-      drawMode({ colour });
+      drawMode(drawing ? { colour } : null);
       show(...last);
     };
     const classes = element("div", { class: "chips", role: "group", "aria-label": "class of new points" },
@@ -93,7 +96,8 @@ export function makeControls({ choices, change, upload, drawMode }) {
         return one;
       }));
     return [
-      element("p", { class: "note" }, "Choose a class, then click or drag in the plane."),
+      element("p", { class: "note" }, "Choose a class, then click or drag in the plane. " +
+        "If no class is chosen, a click explains a point."),
       classes,
       element("div", { class: "chips" },
         button("remove the last", () => set({ points: settings.points.slice(0, -1) }),
@@ -117,9 +121,21 @@ export function makeControls({ choices, change, upload, drawMode }) {
       } } }, columns.map(c => element("option", { value: c, selected: both[at] === c }, c)));
       return element("label", { class: "field" }, at ? "upwards" : "across", select);
     };
-    return [element("label", { class: "field" }, "shown", name), both && one(0), both && one(1),
+    const { names, label, choose } = settings.file;
+    const labels = choose && names.length > 1 && element("select", { on: { change: () => choose(labels.value) } },
+      names.map(c => element("option", { value: c, selected: c === label }, c)));
+    return [labels && element("label", { class: "field" }, "label column", labels),
+      element("label", { class: "field" }, "shown", name), both && one(0), both && one(1),
       element("details", {}, element("summary", {}, "What was decided about the file"),
         settings.file.notes.map(note => element("p", { class: "note" }, note)))];
+  }
+
+  /** Return settings without momentum in the grid if a rule ignores it: L2 penalties instead. */
+  function withoutMomentum(rule, found) {
+    const next = { ...last[0], ...found };
+    if (!next.grid || WITH_MOMENTUM.includes(rule)) return found;
+    const key = ["across", "down"].find(name => next[name] === "momentum");
+    return key ? { ...found, [key]: "l2", [`${key}Values`]: VARIED.l2.values, selected: null, compared: null } : found;
   }
 
   function gridPart(settings, set) {

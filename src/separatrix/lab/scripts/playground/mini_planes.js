@@ -2,12 +2,15 @@
 
 import { button, element, fill } from "./dom.js";
 import { drawPoints, makeShader } from "./plane.js";
-import { short } from "./scales.js";
-import { hasDiverged, measure } from "./epochs.js";
+import { percentage, short } from "./scales.js";
+import { measure } from "./epochs.js";
 import { VARIED, cells, modelWords } from "./settings.js";
+import { isBad } from "./verdict_words.js";
 
 const PIXELS = 22; // along a side of a small plane
 const SIZE = 96; // of the canvas of its points
+const SMALL = 0.01; // a loss that is written with fewer digits
+const WIDE = 4; // columns that have room for the accuracy beside the loss
 const MANY = 7; // columns from which losses are written in small print
 
 /** Return the grid: `node`, `setPlay(...)`, `draw(epoch)` and `mark(...)`. */
@@ -28,7 +31,7 @@ export function makeMiniPlanes({ choose, enlarge }) {
       const dots = element("canvas", { width: SIZE, height: SIZE, "aria-hidden": "true" });
       const mark = element("small"), state = element("small", { class: "state" });
       const label = modelWords(settings, cell);
-      const one = button("", event => choose(k, event.shiftKey), { class: "plane", title: label });
+      const one = button("", event => choose(k, event.shiftKey), { class: "plane", "aria-label": label });
       fill(one, canvas, dots, state, mark);
       one.addEventListener("pointerenter", () => enlarge(k));
       one.addEventListener("focus", () => enlarge(k));
@@ -54,7 +57,7 @@ export function makeMiniPlanes({ choose, enlarge }) {
       build();
       shader = makeShader(play, features, PIXELS, paper);
       const pale = `rgb(${paper.join(" ")})`;
-      for (const part of parts) drawPoints(part.dots, play.points, play.reach, 1.6, pale);
+      for (const part of parts) drawPoints(part.dots, play, 1.6, pale);
     },
     /** Draw all planes; `sane` returns the row of a model, that before it diverged if it has. */
     draw(sane, diverged) {
@@ -63,28 +66,26 @@ export function makeMiniPlanes({ choose, enlarge }) {
         part.gone = diverged[k];
       });
     },
-    /** Write the losses and marks; `verdicts` are diagnoses by model, `best` and `chosen` numbers. */
-    mark({ first, row, verdicts, best, chosen, compared }) {
+    /** Write the losses and marks; `states` are words by model, `best` and `chosen` numbers. */
+    mark({ row, states, best, chosen, compared }) {
       parts.forEach((part, k) => {
-        const bad = hasDiverged(play, first, row, k) ? "diverged" : shortVerdict(verdicts?.[k]);
-        const loss = short(measure(play, row, k, "objective"), settings.acrossValues.length > MANY ? 2 : 3);
-        part.mark.textContent = bad === "diverged" ? "" : loss;
-        part.state.textContent = bad;
-        part.node.classList.toggle("bad", Boolean(bad));
+        const state = states[k];
+        const value = measure(play, row, k, "objective");
+        const loss = short(value, settings.acrossValues.length > MANY || value < SMALL ? 2 : 3);
+        const right = percentage(measure(play, row, k, "train_accuracy"), 0);
+        const numbers = settings.acrossValues.length > WIDE ? loss : `${loss} · ${right}`;
+        part.mark.textContent = state === "diverged" ? "" : numbers;
+        const shown = [state, part.mark.textContent].filter(Boolean).join(" ");
+        part.state.textContent = state;
+        part.node.classList.toggle("bad", isBad(state));
         part.node.classList.toggle("best", k === best);
         part.node.classList.toggle("compared", k === compared);
         part.node.setAttribute("aria-pressed", String(k === chosen));
         const lowest = k === best ? ", the best" : "";
-        part.node.setAttribute("aria-label", `${part.label}: ${bad ? `${bad}, ` : ""}loss ${loss}${lowest}`);
+        part.node.setAttribute("aria-label", `${part.label}: ${shown}${lowest}`);
+        part.node.title = `${part.label}: loss ${loss}, training accuracy ${right}`;
       });
     },
     names: () => [VARIED[settings.across].words, VARIED[settings.down].words],
   };
-}
-
-/** Return the word for the first serious diagnosis of a model, or "". */
-export function shortVerdict(verdict) {
-  const kinds = { diverged: "diverged", oscillating: "oscillates", ended_higher: "rises" };
-  const found = verdict?.diagnoses.find(d => d.kind in kinds);
-  return found ? kinds[found.kind] : "";
 }

@@ -9,17 +9,17 @@ export const DEFAULTS = {
   data: "moons", count: 200, noise: 0.2, classes: 3, seed: 0, points: [],
   file: null, columns: null,
   loss: "logistic", rule: "momentum", rate: 0.1, momentum: 0, batch: null, l1: 0, l2: 0,
-  features: "linear", gamma: 1, init: "zeros",
+  features: "squares", gamma: 1, init: "zeros",
   grid: true, across: "learning_rate", down: "momentum",
-  acrossValues: ["0.01", "0.03", "0.1", "0.3", "1", "3"],
+  acrossValues: ["0.01", "0.1", "0.3", "1", "3", "5"],
   downValues: ["0", "0.5", "0.8", "0.9", "0.95"],
   selected: null, compared: null, epoch: 0, speed: 20,
-  lesson: null, step: 0,
+  axes: ["0", "1"], explained: null, lesson: null, step: 0,
 };
 
 /** Parameters that a grid can vary: the server's name, our name, words, and usual values. */
 export const VARIED = {
-  learning_rate: { own: "rate", words: "learning rate", values: ["0.01", "0.03", "0.1", "0.3", "1", "3"] },
+  learning_rate: { own: "rate", words: "learning rate", values: ["0.01", "0.1", "0.3", "1", "3", "5"] },
   momentum: { own: "momentum", words: "momentum", values: ["0", "0.5", "0.8", "0.9", "0.95"] },
   l2: { own: "l2", words: "L2 penalty", values: ["0", "0.001", "0.01", "0.1", "1"] },
   l1: { own: "l1", words: "L1 penalty", values: ["0", "0.003", "0.01", "0.03", "0.1"] },
@@ -64,6 +64,10 @@ function text(name, value) {
 function parsed(name, text) {
   const like = DEFAULTS[name];
   if (name === "lesson") return text.slice(0, 60);
+  if (name === "explained") {
+    const point = text.split(",").map(Number);
+    return point.length === 3 && point.every(Number.isFinite) ? point : undefined;
+  }
   if (name === "points") {
     const points = text.split(";").map(p => p.split(",").map(Number));
     return points.every(p => p.length === 3 && p.every(Number.isFinite)) ? points : undefined;

@@ -4,36 +4,46 @@ import { getJson } from "./client.js";
 import { element, fill } from "./dom.js";
 import { measure } from "./epochs.js";
 import { drawGraph } from "./graph.js";
-import { percentage, short } from "./scales.js";
+import { count, percentage, short } from "./scales.js";
 import { drawSurface } from "./surface.js";
 
+const NOISE = 1e-12; // share of the largest gradient below which another one is rounding error
+
 /** Return the parts: `numbersNode`, `node`, and functions that fill them. */
-export function makeDetails() {
+export function makeDetails({ chooseAxes }) {
   const numbersNode = element("div");
-  const surface = element("canvas", { class: "chart square", role: "img" });
+  const surface = element("canvas", { class: "chart square", role: "img", "aria-label": "Path of two weights" });
   const axisMenus = element("div", { class: "chips" });
   const surfacePart = element("div", { hidden: true },
     element("h2", {}, "Path of two weights over the objective"), axisMenus, surface,
-    element("p", { class: "note" }, "Darker is lower, on a logarithmic scale. White: the start. " +
-      "Green: this epoch. All other weights are those of this epoch."));
+    element("p", { class: "note" }, "Darker is lower. White: the start. Green: this epoch. All other weights are those of this epoch."));
   const gradientPart = element("div"), pointPart = element("div", { "aria-live": "polite" });
   const node = element("div", {}, pointPart, surfacePart, gradientPart);
-  let axes = [0, 1], shown = null;
+  let shown = null;
 
-  function numbers(play, row, model, verdict) {
-    const value = name => measure(play, row, model, name);
-    const gap = verdict && verdict.gap !== null
-      ? `at most ${short(verdict.gap, 2)}` : verdict ? "no bound without a penalty" : "–";
+  /** Show the measures of models in a row; with two of them, `words` name the columns. */
+  function numbers(play, row, models, verdicts, words) {
+    const value = (name, m) => measure(play, row, m, name);
+    const gap = m => {
+      const verdict = verdicts?.[m];
+      if (!verdict) return "–";
+      return verdict.gap === null ? "unknown (no penalty)" : `at most ${short(verdict.gap, 2)}`;
+    };
+    const measured = (name, format) => m => format(value(name, m));
+    const held = Number.isFinite(value("val_loss", models[0]));
     const rows = [
-      ["training loss", short(value("train_loss"), 4)],
-      ["training accuracy", percentage(value("train_accuracy"))],
-      Number.isFinite(value("val_loss")) && ["validation loss", short(value("val_loss"), 4)],
-      Number.isFinite(value("val_accuracy")) && ["validation accuracy", percentage(value("val_accuracy"))],
-      ["gradient norm", short(value("gradient_norm"), 3)],
+      ["training loss", measured("train_loss", v => short(v, 4))],
+      ["training accuracy", measured("train_accuracy", percentage)],
+      held && ["validation loss", measured("val_loss", v => short(v, 4))],
+      held && ["validation accuracy", measured("val_accuracy", percentage)],
+      ["gradient norm", measured("gradient_norm", short)],
       ["objective above the optimum", gap],
     ].filter(Boolean);
-    fill(numbersNode, element("table", {}, element("tbody", {}, rows.map(([name, text]) =>
-      element("tr", {}, element("th", { scope: "row", class: "words" }, name), element("td", {}, text))))));
+    const head = models.length > 1 && element("thead", {}, element("tr", {}, element("td"),
+      models.map(m => element("th", { scope: "col" }, words(m)))));
+    fill(numbersNode, element("table", {}, head, element("tbody", {}, rows.map(([name, text]) =>
+      element("tr", {}, element("th", { scope: "row", class: "words" }, name),
+        models.map(m => element("td", {}, text(m))))))));
   }
 
   /** Load gradient and surface of a model at an epoch. */
@@ -48,9 +58,13 @@ export function makeDetails() {
 
   function showStep(play, step, epoch) {
     const several = new Set(step.rows.map(r => r.output)).size > 1;
+    const weights = step.rows.filter(r => r.name !== "bias"), zeros = weights.filter(r => r.weight === 0).length;
+    const largest = Math.max(...step.rows.map(r => Math.abs(r.gradient)));
+    const clean = v => Math.abs(v) < NOISE * largest ? 0 : v;
     const limit = step.safe_rate
       ? ` A rate below ${short(step.safe_rate, 2)} (2/L) is stable at all weights.` : "";
-    fill(gradientPart, element("h2", {}, `The step after epoch ${epoch}, in numbers`),
+    fill(gradientPart, element("h2", {}, `The weights at epoch ${epoch}, and the next step`),
+      zeros > 0 && epoch > 0 && element("p", {}, `${zeros} of ${count(weights.length, "weight")} are exactly 0.`),
       element("p", { class: "note" }, `${step.formula}, with g the gradient.${limit}`),
       step.objective && element("p", { class: "note" }, `Objective: ${step.objective}.`),
       element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "gradient" },
@@ -59,7 +73,7 @@ export function makeDetails() {
             element("th", { scope: "col", class: k ? null : "words" }, name)))),
         element("tbody", {}, step.rows.slice(0, 30).map(r => element("tr", {},
           element("td", { class: "words" }, several ? `${r.name}, class ${play.classes[r.output]}` : r.name),
-          ...[r.weight, r.gradient, r.change].map(v => element("td", {}, short(v, 4)))))))),
+          ...[r.weight, clean(r.gradient), clean(r.change)].map(v => element("td", {}, short(v, 4)))))))),
       step.rows.length > 30 && element("p", { class: "note" }, `and ${step.rows.length - 30} more`));
   }
 
@@ -67,14 +81,14 @@ export function makeDetails() {
     const { play, epochs, epoch, model, colours, paper } = given;
     const { outputs: K, offset } = play.models[model], d = play.features.length;
     const total = (d + 1) * K;
-    axes = axes.map(a => Math.min(a, total - 1));
-    if (axes[0] === axes[1]) axes = [0, Math.min(1, total - 1)];
+    let axes = given.axes.map(Number).map(a => Number.isInteger(a) && a >= 0 && a < total ? a : 0);
+    if (axes[0] === axes[1]) axes = [0, Math.min(K, total - 1)];
     const parts = axes.map(a => `${Math.floor(a / K)},${a % K}`).join(",");
     const found = await getJson(
       `/api/play/${play.id}/surface?model=${model}&epoch=${epoch}&axes=${parts}`);
     if (shown !== given) return;
     surfacePart.hidden = false;
-    fill(axisMenus, [0, 1].map(k => axisMenu(k, play, K, given)));
+    fill(axisMenus, [0, 1].map(k => axisMenu(k, axes, play, K)));
     const path = [];
     for (let e = 0; e <= epoch; e++) {
       const row = epochs.row(e);
@@ -89,20 +103,18 @@ export function makeDetails() {
       `${path[0].map(v => short(v)).join(", ")} to ${end.map(v => short(v)).join(", ")}.`);
   }
 
-  function axisMenu(k, play, K, given) {
+  function axisMenu(k, axes, play, K) {
     const names = [...play.features.map(f => `weight of ${f}`), "bias"].flatMap(name =>
       K === 1 ? [name] : play.classes.slice(0, K).map(c => `${name}, class ${c}`));
     const select = element("select", { "aria-label": k ? "weight upwards" : "weight across", on: {
-      change: () => {
-        axes[k] = Number(select.value);
-        showSurface(given);
-      } } }, names.map((name, a) => element("option", { value: a, selected: axes[k] === a }, name)));
+      change: () => chooseAxes(axes.map((a, j) => j === k ? Number(select.value) : a)) } }, names.map((name, a) => element("option", { value: a, selected: axes[k] === a }, name)));
     return select;
   }
 
   /** Explain a point [x, y, class]. */
-  async function explain(play, model, epoch, [x, y, label]) {
+  async function explain(play, model, epoch, [x, y, label], scroll) {
     try {
+      if (!(label < play.classes.length)) throw new Error("There is no such class.");
       const found = await getJson(
         `/api/play/${play.id}/point?model=${model}&epoch=${epoch}&x=${x}&y=${y}&label=${label}`);
       const P = found.probabilities;
@@ -112,7 +124,7 @@ export function makeDetails() {
           "In the boxes: values, and in blue the derivative of the loss. Read it from left to right " +
           "for the prediction, from right to left for the gradient."),
         drawGraph(found, play.features, play.classes));
-      pointPart.scrollIntoView({ block: "nearest" });
+      if (scroll) pointPart.scrollIntoView({ block: "nearest" });
     } catch (error) {
       fill(pointPart, element("p", { class: "problem", role: "alert" }, error.message));
     }
@@ -123,5 +135,14 @@ export function makeDetails() {
     fill(pointPart);
   }
 
-  return { numbersNode, node, numbers, load, explain, clear };
+  /** Show nothing, as there is no model. */
+  function hide() {
+    clear();
+    shown = null;
+    surfacePart.hidden = true;
+    fill(gradientPart);
+    fill(numbersNode);
+  }
+
+  return { numbersNode, node, numbers, load, explain, clear, hide };
 }

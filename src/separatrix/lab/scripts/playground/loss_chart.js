@@ -7,10 +7,10 @@ const BOX = { left: 46, right: 8, top: 10, bottom: 24 };
 const MOST_NUMBERS = 12000; // of all lines together
 const LEAST_POINTS = 100; // of a line
 
-/** Draw the chart up to an epoch. `chosen` and `best` are numbers of models. */
-export function drawLosses(canvas, { play, epochs, epoch, chosen, best, diverged, colours }) {
-  const context = canvas.getContext("2d"), ratio = canvas.width / canvas.clientWidth || 1;
-  const width = canvas.width / ratio, height = canvas.height / ratio;
+/** Draw the chart up to an epoch. `chosen`, `compared` and `best` are numbers of models or null. */
+export function drawLosses(canvas, { play, epochs, epoch, chosen, compared, best, bad, colours }) {
+  const ratio = fit(canvas), width = canvas.width / ratio, height = canvas.height / ratio;
+  const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   context.font = "12px system-ui, sans-serif";
@@ -44,12 +44,20 @@ export function drawLosses(canvas, { play, epochs, epoch, chosen, best, diverged
   context.rect(BOX.left, BOX.top - 4, width - BOX.left, height - BOX.bottom - BOX.top + 6);
   context.clip();
   for (const [m, values] of lines)
-    if (m !== chosen && m !== best)
-      line(values, diverged[m] ? colours.wrong : colours.quiet, 1, diverged[m] ? 0.6 : 0.35);
-  if (best !== chosen) line(lines.get(best), colours.chosen, 2);
+    if (![chosen, compared, best].includes(m)) line(values, bad[m] ? colours.wrong : colours.quiet, 1, 0.35);
+  if (best !== null && best !== chosen) line(lines.get(best), colours.chosen, 2);
+  if (compared !== null && compared !== chosen) line(lines.get(compared), colours.ink, 2);
   line(lines.get(chosen), colours.train, 2);
   if (held.some(Number.isFinite)) line(held, colours.validation, 2, 1, [6, 3]);
   context.restore();
+}
+
+/** Give a canvas the pixels of its place on the screen, and return how many there are per CSS pixel. */
+function fit(canvas) {
+  const ratio = devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth * ratio, canvas.clientHeight * ratio].map(Math.round);
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+  return ratio;
 }
 
 const smallest = (values, first) => values.reduce((a, b) => b < a ? b : a, first);

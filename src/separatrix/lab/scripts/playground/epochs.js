@@ -7,10 +7,11 @@
 import { getNumbers } from "./client.js";
 
 const PIECE = 100;
+const DIVERGED_TIMES = 10;
 
-/** Return a store of epochs: `ready(epoch)`, `fetch(epoch)`, `row(epoch)`, `ahead(epoch)`. */
+/** Return a store of epochs: `ready(epoch)`, `fetch(epoch)`, `row(epoch)`, `ahead(epoch)`, `start(model)`. */
 export function makeEpochs(play) {
-  const pieces = new Map(), asked = new Map();
+  const pieces = new Map(), asked = new Map(), starts = new Map();
   let last = Infinity;
 
   function fetchPiece(number) {
@@ -30,8 +31,23 @@ export function makeEpochs(play) {
     return asked.get(number);
   }
 
+  /** Return the first positive objective of a model: that of the perceptron starts at 0. */
+  function start(model) {
+    for (let e = 0; !starts.has(model) && pieces.has(numberOf(e)) && e < PIECE; e++) {
+      const value = measure(play, row(e), model, "objective");
+      if (value > 0) starts.set(model, value);
+    }
+    return starts.get(model) ?? Infinity;
+  }
+
+  function row(epoch) {
+    const at = (epoch % PIECE) * play.width;
+    return pieces.get(numberOf(epoch)).subarray(at, at + play.width);
+  }
+
   const numberOf = epoch => Math.floor(epoch / PIECE);
   return {
+    start, row,
     /** The last epoch that the server trains; Infinity as long as it is not known. */
     last: () => last,
     ready: epoch => pieces.has(numberOf(epoch)),
@@ -40,10 +56,6 @@ export function makeEpochs(play) {
     ahead(epoch) {
       const next = numberOf(epoch + PIECE / 2);
       if (next * PIECE <= last) fetchPiece(next).catch(() => {});
-    },
-    row(epoch) {
-      const at = (epoch % PIECE) * play.width;
-      return pieces.get(numberOf(epoch)).subarray(at, at + play.width);
     },
   };
 }
@@ -59,8 +71,11 @@ export function measure(play, row, model, name) {
   return row[placeOf(play, model, name)];
 }
 
-/** Whether a model's numbers are no longer finite, or its objective is far above its start. */
-export function hasDiverged(play, first, row, model) {
+/**
+ * Whether a model's numbers are no longer finite, or its objective is far above its start. With
+ * mini-batches, which need not descend, it may rise by any amount.
+ */
+export function hasDiverged(play, epochs, row, model) {
   const value = measure(play, row, model, "objective");
-  return !Number.isFinite(value) || value > 10 * measure(play, first, model, "objective");
+  return !Number.isFinite(value) || play.models[model].descends && value > DIVERGED_TIMES * epochs.start(model);
 }

@@ -1,0 +1,82 @@
+"""The commands on a folder of blocks."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+
+from separatrix import load_model
+from support.command import call, facts
+
+
+@pytest.fixture
+def stored(folder: Any) -> Any:
+    """A folder with the data set wine in files, and in blocks."""
+    found = facts("convert", "wine", "wine-blocks", "--rows-per-block", "30")
+    assert found["parts"] == {"train": 144, "validation": 17, "test": 17}
+    assert [part["blocks"] for part in found["parts_on_disk"]] == [5, 1, 1]
+    return folder
+
+
+def test_a_fit_on_blocks_is_the_fit_on_the_source(stored: Any) -> None:
+    disk = facts("fit", "wine-blocks", "--out", "disk.sx", "--tol", "1e-10")
+    memory = facts("fit", "wine", "--out", "memory.sx", "--tol", "1e-10")
+    primal = [each["verdict"]["certificate"]["primal"] for each in (disk, memory)]
+    assert primal[0] == pytest.approx(primal[1], rel=1e-9)
+    coef = [load_model(name).estimator.coef_ for name in ("disk.sx", "memory.sx")]
+    np.testing.assert_allclose(coef[0], coef[1], atol=1e-6)
+    for part in ("train", "validation", "test"):
+        assert disk["metrics"][part]["confusion"] == memory["metrics"][part]["confusion"]
+    assert disk["source"]["parts"] == memory["source"]["parts"]
+
+
+def test_predict_and_evaluate_read_blocks(stored: Any) -> None:
+    fitted = facts("fit", "wine-blocks", "--out", "m.sx")
+    assert facts("evaluate", "m.sx", "wine-blocks")["metrics"] == fitted["metrics"]["test"]
+    found = facts("predict", "m.sx", "wine-blocks")
+    assert found["rows"] == len(found["predictions"]) == 178
+    # The same model reads the source itself.
+    assert facts("predict", "m.sx", "wine")["metrics"]["accuracy"] == pytest.approx(
+        found["metrics"]["accuracy"]
+    )
+    call("fit", "wine", "--out", "other.sx", "--as-is", "-q")
+    said = call("predict", "other.sx", "wine-blocks", code=1).stderr
+    assert "were prepared differently from the training rows of the model" in " ".join(said.split())
+
+
+def test_a_search_and_a_study_train_on_blocks(stored: Any) -> None:
+    found = facts("search", "wine-blocks", "--folds", "3", "--C", "0.1,1", "--out", "s.sx")
+    assert found["batches"] == 1
+    assert found["verdict"]["converged"]
+    assert found["metrics"]["test"]["rows"] == 17
+    call("study", "wine-blocks", "--learning-rate", "0.1,0.5", "--epochs", "9")
+    assert os.path.exists("reports/wine.html")
+
+
+def test_data_show_describes_blocks_and_compares_checksums(stored: Any) -> None:
+    said = call("data", "show", "wine-blocks", "--check").stdout
+    assert "float64, dense" in said
+    assert "All 17 files have their checksums" in said
+    with open("wine-blocks/train-00003.X.npy", "r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"\0")
+    said = call("data", "show", "wine-blocks", "--check", code=1).stderr
+    assert "train-00003.X.npy is damaged" in "".join(said.split("\n")).replace("  ", " ")
+    assert call("data", "show", "wine", "--check", code=2)
+
+
+def test_options_that_belong_to_the_conversion_are_refused(stored: Any) -> None:
+    for words in (["--label", "x"], ["--split", "50/25/25"], ["--standardise"], ["--report"]):
+        said = " ".join(call("fit", "wine-blocks", *words, code=2).stderr.split())
+        assert "Error" in said, words
+    said = " ".join(call("convert", "wine", "wine-blocks", code=1).stderr.split())
+    assert "already holds converted data" in said
+
+
+def test_a_file_is_converted_with_its_options(folder: Any) -> None:
+    found = facts("convert", "people.csv", "blocks", "--label", "income", "--memory", "1GB")
+    assert found["classes"] == ["high", "low"]
+    assert found["rows"] == 12
