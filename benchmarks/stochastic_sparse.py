@@ -25,8 +25,7 @@ from separatrix.losses import LOSSES
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
-from separatrix.solvers import Gradient
-from separatrix.solvers.protocol import epoch_order
+from separatrix.solvers.gradient import Gradient, descend
 
 ENTRIES = 13
 RATE = 0.1
@@ -60,10 +59,8 @@ def steps_of(
     solver = Gradient(rates, decay=np.zeros(models), batch_size=1, **options)
     objective = Objective(Dataset.of(X, y), LOSSES[loss], ElasticNet(l1, l2))
     state = solver.start(objective, Model.zeros(X.shape[1], models, 1))
-    block = objective.data.only_block()
-    order = epoch_order(0, 1, 0, len(y))
-    rules = solver._rules(objective, state)
-    return lambda: solver._mini_batches(objective, state.model, block, order, 1, rules, 0)
+    block, settings = objective.data.only_block(), solver._settings(objective, state, 1)
+    return lambda: descend(block, 0, (state.model, state.slots, 0), solver, settings)
 
 
 def epoch_of_sgd(

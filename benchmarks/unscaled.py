@@ -23,7 +23,7 @@ from separatrix.losses import LOSSES
 from separatrix.solvers import OPTIMISERS
 from separatrix.training import Result, Stop, train
 from separatrix.training.legality import missing_needs
-from separatrix.training.solver_choice import Choice, choose_solver
+from separatrix.training.solver_choice import SolverChoice, choose_solver
 from separatrix.training.task import Task
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -37,7 +37,7 @@ def fit(problem: Problem, name: str, limit: float) -> tuple[float, Result]:
     began = time.perf_counter()
     data, loss = Dataset.of(problem.X, problem.y), LOSSES[problem.loss]
     outputs, l2 = loss.n_outputs(len(data.classes)), 1.0 / (problem.C * len(problem.y))
-    choice = Choice(name, "")
+    choice = SolverChoice(name, "")
     if name == "auto":
         choice = choose_solver(loss, outputs, 0.0, l2, data)
     task = Task(

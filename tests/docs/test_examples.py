@@ -1,4 +1,4 @@
-"""The first study of the README prints what the README shows."""
+"""The first study of the README prints what the README shows, and benchmarks start."""
 
 import re
 import subprocess
@@ -32,3 +32,18 @@ def test_the_first_study_prints_what_the_readme_shows_in_80_columns(tmp_path: Pa
     output = "\n".join(line.rstrip() for line in printed)
     assert not [line for line in lines if line.removesuffix(" ...") not in output]
     assert (tmp_path / printed[-1].removeprefix("Wrote ").removesuffix(".")).is_file()
+
+
+def test_benchmarks_can_be_imported() -> None:
+    names = sorted(path.stem for path in (ROOT / "benchmarks").glob("*.py"))
+    code = f"import importlib; [importlib.import_module(name) for name in {names}]"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT / "benchmarks", check=True)
+
+
+def test_the_benchmark_of_stochastic_steps_runs() -> None:
+    options = ["--rows", "40", "--columns", "50", "--repeats", "1"]
+    path = ROOT / "benchmarks" / "stochastic_sparse.py"
+    done = subprocess.run(
+        [sys.executable, path, *options], capture_output=True, text=True, check=True
+    )
+    assert "lazy_adam" in done.stdout

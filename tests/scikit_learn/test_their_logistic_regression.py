@@ -9,7 +9,7 @@ CLASSES = {"LogisticRegression": LogisticRegression, "LogisticRegressionCV": Log
 PRIVATE = "calls a private function of scikit-learn"
 MESSAGE = "expects the message of one of scikit-learn's solvers"
 ARRAYS = "needs array libraries that the tests do not install"
-DEPRECATED = "expects a warning about a deprecated parameter, which is accepted without a warning"
+DEPRECATED = "deprecated parameters are accepted without a warning"
 
 # Tests that say nothing about this library.
 EXCLUDED = {
@@ -32,6 +32,13 @@ EXCLUDED = {
     "test_large_sparse_matrix[csr_array-saga]": MESSAGE,
     "test_liblinear_with_large_values": MESSAGE,
     "test_liblinear_dual_random_state": "expects the random order of LIBLINEAR",
+}
+
+# Tests that fail because this library behaves differently.
+DIFFERENT = {
+    "test_check_solver_option": "every solver's name accepts every penalty",
+    "test_liblinear_multiclass_raises": "several classes are fitted one against the rest",
+    "test_logistic_regression_callback_support_warning": "every solver calls the callbacks",
     "test_penalty_deprecated": DEPRECATED,
     "test_logisticregressioncv_warns_with_use_legacy_attributes": DEPRECATED,
     "test_l1_ratio_None_deprecated": DEPRECATED,
@@ -40,17 +47,11 @@ EXCLUDED = {
     "test_lr_scoring_warns": DEPRECATED,
 }
 
-# Tests that fail because this library behaves differently.
-DIFFERENT = {
-    "test_check_solver_option": "every solver's name accepts every penalty",
-    "test_liblinear_multiclass_raises": "several classes are fitted one against the rest",
-    "test_logistic_regression_callback_support_warning": "every solver calls the callbacks",
-}
-
 if BEFORE_1_8:
     TWO_ROWS = "softmax has one row of weights per class, also for two classes"
-    EXCLUDED |= {"test_lr_liblinear_warning": MESSAGE, "test_multi_class_deprecated": DEPRECATED}
+    EXCLUDED |= {"test_lr_liblinear_warning": MESSAGE}
     DIFFERENT |= {
+        "test_multi_class_deprecated": DEPRECATED,
         "test_multinomial_binary": TWO_ROWS,
         "test_multinomial_binary_probabilities": TWO_ROWS,
         "test_ovr_multinomial_iris": "one-vs-rest has one C for all classes, and one score",
