@@ -46,6 +46,7 @@ from separatrix.model_selection.scaling_as_penalty import scales
 from separatrix.model_selection.scoring import (
     FoldScorer,
     ScoredRows,
+    accuracies,
     accuracy_bounds,
     scores_of_models,
 )
@@ -318,6 +319,13 @@ class CrossValidation:
     ) -> None:
         """Score all models on parts of the rows, with one product with X."""
         good = [fit for fit in fits if fit.error is None and fit.finished]
+        if isinstance(X, Dataset) and not X.in_one_block and self.scorer.is_accuracy and good:
+            for name, seen in parts.items():
+                models, folds = [fit.model for fit in good], [fit.fold for fit in good]
+                found = accuracies(models, folds, [rows for rows, _ in seen], X)
+                for fit, score in zip(good, found):
+                    fit.scores[name] = float(score)
+            return
         for number, Z in scores_of_models([fit.model for fit in good], X):
             fit = good[number]
             for name, seen in parts.items():

@@ -22,7 +22,9 @@ from separatrix._sklearn_compat import (
     scorers_by_name,
     warn_or_raise_about_fit_failures,
 )
+from separatrix.cluster import is_collection
 from separatrix.data import BlockRows
+from separatrix.estimators.checks.placed_data import place_rows
 from separatrix.estimators.checks.validation import require_equal_lengths, require_flag
 from separatrix.estimators.fit_many import finish_fit
 from separatrix.matrix import Array
@@ -170,6 +172,8 @@ class GridSearchCV(PlainGridSearchCV):
         for name in ("n_batches_", "n_passes_", "proof_"):  # counters of an earlier fit
             self.__dict__.pop(name, None)
         self._validate_params()
+        if is_collection(X):
+            X, y = place_rows(X, y, params.pop("sample_weight", None)), None
         if isinstance(X, BlockRows) and y is None:
             y = X.y
             if X.weights is not None and not isinstance(self.estimator, Pipeline):

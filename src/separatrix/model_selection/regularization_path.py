@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from separatrix.cluster import is_collection
 from separatrix.data import Dataset
+from separatrix.estimators.checks.placed_data import place_rows
 from separatrix.estimators.checks.training_data import make_dataset
 from separatrix.estimators.checks.validation import (
     as_list,
@@ -212,6 +214,8 @@ def regularization_path(
     require_flag("standardize", standardize)
     require_number("ratio", ratio, high=1.0, open_low=True, optional=True)
     checked = copy(prototype)
+    if is_collection(X):
+        X, y, sample_weight = place_rows(X, y, sample_weight), None, None
     data = make_dataset(checked, X, y, sample_weight, [prototype.class_weight])
     _require_every_class(data)
     factors = scales(data)[:, 0] if standardize else None

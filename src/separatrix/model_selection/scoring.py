@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from separatrix._sklearn_compat import (
 from separatrix.data import Block, Dataset
 from separatrix.estimators.linear_classifier import LinearClassifier, scores_of_block
 from separatrix.losses import Loss
-from separatrix.matrix import Array, Matrix
+from separatrix.matrix import Array, Matrix, per_model
 from separatrix.model import Model
 from separatrix.verdict.regions import Region, score_bounds
 
@@ -103,6 +103,37 @@ def accuracy_bounds(
         possible += int((bounds.lags(classes) <= 0.0).sum())
         first += part.shape[0]
     return sure / len(y), possible / len(y)
+
+
+def accuracies(
+    models: Sequence[LinearClassifier],
+    part_of_model: Sequence[int],
+    parts: Sequence[Array],
+    data: Dataset,
+) -> Array:
+    """Return the accuracy of every model on its part of the rows, counted block by block.
+
+    `parts` are the row numbers of every part. No scores leave the place of their block.
+    """
+    place = np.array(part_of_model, np.int32)
+    counts = np.stack([np.bincount(rows, minlength=data.n_samples) for rows in parts], axis=1)
+    weighted = data.with_weights(counts.astype(np.float64))
+    found, sizes = np.empty(len(models)), counts.sum(axis=0)
+    groups: dict[Hashable, list[int]] = {}
+    for k, model in enumerate(models):
+        groups.setdefault((model.coef_.shape[0], model._loss), []).append(k)
+    for group in groups.values():
+        loss = models[group[0]]._loss
+        stacked = Model.stack([models[k]._model() for k in group])
+        (right,) = weighted.sum_over_blocks(_right_of_block, loss, stacked)
+        found[group] = right[np.arange(len(group)), place[group]] / sizes[place[group]]
+    return found
+
+
+def _right_of_block(block: Block, loss: Loss, model: Model) -> tuple[Array]:
+    """Return the weight of the rows (B, G) that each model gets right, for G columns of weights."""
+    right = loss.predict(model.scores(block.X)) == block.y[:, None]
+    return (right.T.astype(np.float64) @ per_model(block.weights),)
 
 
 def scores_of_models(
