@@ -42,6 +42,7 @@ from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array, Matrix
 from separatrix.model_selection.candidates import Candidate, FoldFit
 from separatrix.model_selection.folds import Folds, as_indexable
+from separatrix.model_selection.interruption import InterruptibleCallback
 from separatrix.model_selection.scaling_as_penalty import scales
 from separatrix.model_selection.scoring import (
     FoldScorer,
@@ -52,7 +53,6 @@ from separatrix.model_selection.scoring import (
 )
 from separatrix.model_selection.shared_solver import share_solver
 from separatrix.model_selection.warm_started_path import train_warm_started
-from separatrix.training import Interrupted, Progress
 from separatrix.training.recording.callbacks import OnProgress, renumbered
 from separatrix.training.task import Task
 from separatrix.verdict.regions import Region
@@ -61,22 +61,6 @@ FEW_CANDIDATES = 6  # up to this number, all candidates are fitted to all rows w
 
 # For every fold, the rows of a matrix to score and their form for the scorer.
 Part = Sequence[tuple[Any, ScoredRows]]
-
-
-class InterruptibleCallback:
-    """Calls a callback and records whether it raised `Interrupted`."""
-
-    def __init__(self, on_progress: OnProgress | None) -> None:
-        self.interrupted, self._on_progress = False, on_progress
-        self.on_progress = None if on_progress is None else self._call
-
-    def _call(self, progress: Progress) -> None:
-        assert self._on_progress is not None
-        try:
-            self._on_progress(progress)
-        except Interrupted:
-            self.interrupted = True
-            raise
 
 
 @dataclass(frozen=True)
@@ -319,6 +303,7 @@ class CrossValidation:
     ) -> None:
         """Score all models on parts of the rows, with one product with X."""
         good = [fit for fit in fits if fit.error is None and fit.finished]
+        self._bound(good, X, parts.get("test", []))
         if isinstance(X, Dataset) and not X.in_one_block and self.scorer.is_accuracy and good:
             for name, seen in parts.items():
                 models, folds = [fit.model for fit in good], [fit.fold for fit in good]
@@ -331,8 +316,12 @@ class CrossValidation:
             for name, seen in parts.items():
                 rows, shown = seen[fit.fold]
                 fit.scores[name] = self.scorer.score(fit.model, shown, Z[rows], fit.pipeline)
-            if isinstance(fit.region, Region) and "test" in parts:
-                rows, shown = parts["test"][fit.fold]
+
+    def _bound(self, fits: Sequence[FoldFit], X: Matrix | Dataset, test: Part) -> None:
+        """Bound the accuracy of the optima on the test rows, for fits with a region."""
+        for fit in fits:
+            if isinstance(fit.region, Region) and test:
+                rows, shown = test[fit.fold]
                 y = np.searchsorted(fit.model.classes_, shown.labels)
                 fit.bounds = accuracy_bounds(fit.region, fit.model._loss, X, rows, y)
 
