@@ -14,6 +14,7 @@ from separatrix import (
     KernelClassifier,
     LinearSVC,
     LogisticRegression,
+    rows_per_block,
 )
 
 CS = [0.001, 0.03, 1.0, 30.0]
@@ -107,3 +108,14 @@ def test_a_search_without_a_proof_has_no_bounds():
     found.set_params(certified=False).fit(X, y)
     assert not hasattr(found, "proof_")
     assert "mean_test_low" not in found.cv_results_
+
+
+def test_scores_on_several_blocks_have_the_same_bounds():
+    X, y = load_breast_cancer(return_X_y=True)
+    grid = {"C": [0.01, 1.0]}
+    whole = GridSearchCV(LogisticRegression(), grid, certified=True).fit(X, y)
+    with rows_per_block(100):
+        cut = GridSearchCV(LogisticRegression(), grid, certified=True).fit(X, y)
+    for name in ("split0_test_low", "split0_test_high"):
+        assert name in whole.cv_results_
+        np.testing.assert_allclose(cut.cv_results_[name], whole.cv_results_[name])
