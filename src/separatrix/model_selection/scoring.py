@@ -97,10 +97,11 @@ def accuracy_bounds(
     sure, possible = 0, 0
     for part in parts:
         here = (numbers >= first) & (numbers < first + part.shape[0])
-        bounds = score_bounds(region, loss, part.take(numbers[here] - first))
-        classes = y[here][:, None]
-        sure += int((bounds.leads(classes) > 0.0).sum())
-        possible += int((bounds.lags(classes) <= 0.0).sum())
+        if here.any():
+            bounds = score_bounds(region, loss, part.take(numbers[here] - first))
+            classes = y[here][:, None]
+            sure += int((bounds.leads(classes) > 0.0).sum())
+            possible += int((bounds.lags(classes) <= 0.0).sum())
         first += part.shape[0]
     return sure / len(y), possible / len(y)
 
