@@ -159,10 +159,10 @@ def work_fit(folder: str, limit: str, count: str) -> dict[str, Any]:
     for name in ("map", "sum", "fold"):
         setattr(BlocksOnDisk, name, timed(name))
     Cs = np.logspace(-7, -5, int(count))[::-1]
-    most = 500 if count == "1" else 3
+    most = 500 if count == "1" else 1
     models = [sx.LogisticRegression(C=C, solver="lbfgs", tol=1e-6, max_iter=most) for C in Cs]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # three iterations are not enough
+        warnings.simplefilter("ignore")  # one iteration is not enough
         sx.fit_many(models, rows)
     of_labels = ("weight_and_count", "total_weight")
     return {
