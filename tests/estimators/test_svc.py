@@ -377,6 +377,12 @@ def test_probabilities_are_calibrated_with_the_class_weights_of_the_labels():
     assert not np.allclose(number.predict_proba(X), even.predict_proba(X))
 
 
+def test_class_weights_calibrate_the_probabilities_of_equal_sample_weights():
+    by_class = LinearSVC(0.1, probability=3, tol=1e-10, class_weight={1: 9.0}).fit(X, Y)
+    by_row = LinearSVC(0.1, probability=3, tol=1e-10).fit(X, Y, sample_weight=1.0 + 8.0 * Y)
+    np.testing.assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X), rtol=1e-5)
+
+
 def test_one_sample_weight_for_all_rows_calibrates_the_same_probabilities():
     one = LinearSVC(0.1, probability=3).fit(X, Y, sample_weight=2.0)
     each = LinearSVC(0.1, probability=3).fit(X, Y, sample_weight=np.full(len(Y), 2.0))
