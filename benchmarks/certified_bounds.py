@@ -8,6 +8,9 @@ the library. The region is computed at other weights, near or far, often for ano
 penalty. The optimum and its scores on other rows must be inside. One row of a problem is counted as
 a violation if it is not.
 
+Bounds on scores for all strengths of the penalty in an interval, which a certified search uses, are
+checked in the same way at a random strength of the interval.
+
     python benchmarks/certified_bounds.py --problems 10000
 """
 
@@ -15,7 +18,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +31,8 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.verdict.regions import ScoreBounds, optimum_region, score_bounds
+from separatrix.verdict.regions.score_paths import PathRows, score_paths
+from separatrix.verdict.regions.secant_curvature import has_one_peak
 
 Extended = np.longdouble
 STEPS = 300  # of damped Newton's method
@@ -312,6 +318,48 @@ def check(seed: int) -> Finding | None:
     return Finding(problem, max(excess) - 1.0, float(radius.max()), float(np.max(far)), finite)
 
 
+def check_path(seed: int) -> Finding | None:
+    """Check the bounds of one problem at another strength of its penalty; None if it has none."""
+    rng = np.random.default_rng(seed + 2 * 10**9)
+    problem = draw(seed)
+    objective = objective_of(problem)
+    if not has_one_peak(objective.loss, problem.n_outputs):
+        return None
+    near = solve(problem)
+    far = replace(problem, l2=problem.l2 * float(np.exp(rng.uniform(-1.0, 1.0))))
+    found = solve(far)
+    if near is None or found is None:
+        return None
+    origin, W, b = near
+    size = 10.0 ** rng.uniform(-14, -1) if rng.integers(5) else 0.0
+    W0 = (W * (1.0 + size * rng.normal(size=W.shape))).astype(float)
+    b0 = 0.0 * b.astype(float)
+    if problem.bias == "free":
+        b0 = (b - origin @ W0.astype(Extended)).astype(float) + 0.3 * size * rng.normal()
+    elif problem.bias == "penalised":
+        b0 = b.astype(float) * (1.0 + size * rng.normal())
+    model = Model(np.ascontiguousarray(W0[:, None, :]), np.ascontiguousarray(b0[None]))
+    rows = PathRows.of(objective, problem.bias == "free")
+    numbers = np.arange(len(problem.y))
+    other, l2 = None, problem.l2
+    if rng.integers(2):  # with the reference of another strength
+        wider = [(0.3 * l2, 3.0 * l2)]
+        other = score_paths(objective, model, rows, wider, [(numbers, rows)], [None])[0][1]
+    reach = [(min(l2, far.l2), max(l2, far.l2))]
+    path, _ = score_paths(objective, model, rows, reach, [(numbers, rows)], [other])[0]
+    origin, W, b = found
+    scores = (problem.X.astype(Extended) - origin) @ W + b
+    low, high = path.bounds(far.l2)
+    finite = bool(np.isfinite(low).all())
+    inside = (scores >= low) & (scores <= high)
+    share = 0.0
+    if finite:
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        share = float(np.max(np.abs(scores - middle) / np.where(half > 0.0, half, 1.0)))
+    excess = (share if inside.all() else max(share, 2.0)) - 1.0
+    return Finding(problem, excess, 0.0, 0.0, finite)
+
+
 def _contradicts(
     problem: Problem, objective: Objective, bounds: ScoreBounds, Z: np.ndarray
 ) -> bool:
@@ -349,8 +397,15 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
     asked = parser.parse_args()
+    numbers = range(asked.first, asked.first + asked.problems)
+    report("Regions of the optimum", check, numbers)
+    report("Scores for an interval of strengths", check_path, numbers)
+
+
+def report(title: str, check: Callable[[int], Finding | None], seeds: range) -> None:
+    """Check all problems, and print what was found."""
     began, violations, unsolved, unbounded, used = time.perf_counter(), [], 0, 0, []
-    for seed in range(asked.first, asked.first + asked.problems):
+    for seed in seeds:
         found = check(seed)
         if found is None:
             unsolved += 1
@@ -361,9 +416,9 @@ def main() -> None:
             violations.append(
                 (seed, found.excess, found.problem.name, found.problem.bias, found.problem.layout)
             )
-    print(f"{asked.problems} problems in {time.perf_counter() - began:.0f} s")
+    print(f"{title}: {len(seeds)} problems in {time.perf_counter() - began:.0f} s")
     print(f"{len(violations)} violations")
-    print(f"{unsolved} without a region or without a reference optimum")
+    print(f"{unsolved} without bounds or without a reference optimum")
     print(f"{unbounded} with an infinite score interval")
     if used:
         print(

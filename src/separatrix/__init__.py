@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         LogisticRegressionCV,
         RegularizationPath,
     )
+    from separatrix.model_selection.certified import CertifiedSearch, certified_search
     from separatrix.model_selection.regularization_path import regularization_path
     from separatrix.patching import patch, unpatch
     from separatrix.penalty import ElasticNet
@@ -81,6 +82,7 @@ _PLACES = {
         "RegularizationPath",
         "regularization_path",
     ),
+    "separatrix.model_selection.certified": ("CertifiedSearch", "certified_search"),
     "separatrix.patching": ("patch", "unpatch"),
     "separatrix.penalty": ("ElasticNet",),
     "separatrix.readers": ("Source", "load"),
@@ -96,6 +98,7 @@ __all__ = [
     "SKOPS_TYPES",
     "Bundle",
     "Certificate",
+    "CertifiedSearch",
     "Diagnosis",
     "ElasticNet",
     "GradientDescentClassifier",
@@ -118,6 +121,7 @@ __all__ = [
     "StoredRows",
     "Study",
     "Threshold",
+    "certified_search",
     "confidence_intervals",
     "convert",
     "fit_many",

@@ -155,3 +155,7 @@ class ParameterError(ValueError):
 
 class OptionError(ParameterError):
     """An option that a model family does not have, or that does not fit the other options."""
+
+
+class ClusterError(RuntimeError):
+    """Something is missing or has failed on a cluster of Dask workers."""

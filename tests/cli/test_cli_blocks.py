@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from separatrix import load_model
+from separatrix.data.on_disk.block_writer import BlockWriter
 from support.command import call, facts
 
 
@@ -80,3 +81,22 @@ def test_a_file_is_converted_with_its_options(folder: Any) -> None:
     found = facts("convert", "people.csv", "blocks", "--label", "income", "--memory", "1GB")
     assert found["classes"] == ["high", "low"]
     assert found["rows"] == 12
+
+
+def test_an_interrupted_conversion_says_how_it_continues(
+    folder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = BlockWriter.add
+
+    def interrupt(self: Any, part: str, *rows: Any) -> None:
+        original(self, part, *rows)
+        if part == "validation":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BlockWriter, "add", interrupt)
+        said = call("convert", "wine", "blocks", "--rows-per-block", "50", code=130).stderr
+    assert "the finished blocks in blocks are kept" in " ".join(said.split())
+    said = " ".join(call("fit", "blocks", code=1).stderr.split())
+    assert "blocks is an unfinished conversion" in said
+    assert facts("convert", "wine", "blocks", "--rows-per-block", "50")["rows"] == 178

@@ -45,8 +45,10 @@ COMMANDS = [
     ["studies", "export", "--format", "json"],
     ["studies", "report"],
     ["studies", "delete", "again"],
+    ["convert", FILE, "blocks"],
     ["data", "list"],
     ["data", "show", "iris"],
+    ["data", "show", "blocks", "--check"],
     ["data", "fetch", "iris"],
 ]
 PREDICT = ["predict", "m.sx", FILE, "--quiet"]

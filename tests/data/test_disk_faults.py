@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from separatrix.data.on_disk import BlockFileError
 from separatrix.data.on_disk.read_ahead import read_ahead
 from separatrix.readers.streams import opening
 from separatrix.readers.streams.npy_stream import NpyStream
+from separatrix.workflow.converting import conversion
 from support.small_disk import small_disk
 
 N, D, ROWS = 1000, 20, 100
@@ -126,10 +126,9 @@ def test_a_full_disk_keeps_the_finished_blocks_and_the_conversion_continues(
 
 KILLED = """
 import sys, time
-from functools import partial
 import separatrix as sx
-from separatrix.readers.streams import opening
-opening.NpyStream = partial(opening.NpyStream, size=8000)
+from separatrix.workflow.converting import conversion
+conversion.chunk_bytes = lambda memory: 8000
 def slowly(stage, done, total):
     if stage == "Writing blocks":
         print(done, flush=True)
@@ -162,7 +161,8 @@ def test_a_killed_conversion_leaves_nothing_half_valid_and_continues(
             asked.append(first_row)
             return super().chunks(first_row)
 
-    monkeypatch.setattr(opening, "NpyStream", partial(Watched, size=8000))
+    monkeypatch.setattr(opening, "NpyStream", Watched)
+    monkeypatch.setattr(conversion, "chunk_bytes", lambda memory: 8000)
     options = OPTIONS | {"label": -1, "rows_per_block": 20}
     with pytest.raises(FileExistsError, match="of other data or with other options"):
         sx.convert(source, tmp_path / "a", **options | {"rows_per_block": 90})

@@ -176,3 +176,38 @@ def test_a_search_over_scaled_features_works_without_a_refit(stored: Any) -> Non
     for name in ("split0_test_score", "mean_test_score"):
         np.testing.assert_array_equal(disk.cv_results_[name], memory.cv_results_[name])
     assert disk.n_batches_ == 1
+
+
+def test_paths_and_intervals_of_rows_on_disk_are_those_in_memory(stored: Any) -> None:
+    rows = stored["two"]
+    model = sx.LogisticRegression(tol=1e-10).fit(rows)
+    options: Any = {"method": "bootstrap", "n_replicates": 8, "level": 0.5}
+    disk = (
+        sx.confidence_intervals(model, rows, **options),
+        sx.regularization_path(rows, Cs=3, l1_ratio=1.0),
+    )
+    with sx.rows_per_block(ROWS):
+        memory = (
+            sx.confidence_intervals(model, X, TWO, S, **options),
+            sx.regularization_path(X, TWO, Cs=3, l1_ratio=1.0, sample_weight=S),
+        )
+    np.testing.assert_array_equal(disk[0].lower, memory[0].lower)
+    np.testing.assert_array_equal(disk[1].coefs, memory[1].coefs)
+
+
+def test_a_study_of_rows_on_disk_has_the_losses_in_memory(tmp_path: Path) -> None:
+    sx.convert("wine", tmp_path / "wine", rows_per_block=30)
+    train, validation = (sx.open(tmp_path / "wine", part) for part in ("train", "validation"))
+
+    def losses(name: str, *rows: Any) -> Any:
+        grid = {"learning_rate": [0.3, 0.1]}
+        study = sx.Study(
+            name, sx.GradientDescentClassifier(epochs=5), grid, store=tmp_path / "s.db"
+        )
+        study.run(*rows)
+        return [row["val_loss"] for row in study.table()]
+
+    disk = losses("disk", train, None, validation)
+    with sx.rows_per_block(30):
+        memory = losses("memory", *train.load(), *validation.load())
+    assert disk == memory

@@ -216,3 +216,12 @@ def test_wrong_tolerances_are_refused(model, words):
     X, y, _ = rows(False)
     with pytest.raises(ParameterError, match=words):
         model.fit(X, y)
+
+
+def test_score_bounds_of_softmax_are_about_scores_with_the_mean_0():
+    X, y = load_iris(return_X_y=True)
+    given = {"l1_ratio": 0.5, "C": 0.1}  # with L1 the weights of the classes have a common shift
+    found = LogisticRegression(**given, tol=1e-3, certified=True).fit(X, y).certify(X)
+    Z = LogisticRegression(**given, tol=1e-10).fit(X, y).decision_function(X)
+    Z = Z - Z.mean(axis=1, keepdims=True)
+    assert ((found.low <= Z) & (found.high >= Z)).all()

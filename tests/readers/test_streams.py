@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 import separatrix as sx
-from separatrix.readers.streams import opening
+from separatrix.readers.streams.opening import open_stream
+from separatrix.workflow.converting import conversion
 from separatrix.workflow.preparing import choose_settings, prepare_source
 
 N = 400
@@ -21,7 +21,7 @@ RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
     {
         "age": RNG.integers(10, 90, N),
-        "job": RNG.choice(["clerk", "smith", "baker, cook", 'a "b" c'], N, p=[0.4, 0.3, 0.2, 0.1]),
+        "job": RNG.choice(["clerk", "smith", "baker, cook", 'a "b"\nc\nd'], N),
         "size": np.where(np.arange(N) % 50 == 7, np.nan, RNG.normal(size=N)),
         "weight": RNG.exponential(size=N),
         "label": RNG.choice(["no", "yes"], N),
@@ -76,14 +76,13 @@ CASES: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "npy": (write_npy, {"label": -1}, {}),
     "npy folder": (write_npy_folder, {}, {"standardise": False}),
 }
-SIZES = {"CsvStream": 3000, "SvmlightStream": 3000, "NpyStream": 3000, "ParquetStream": 70}
+SIZE = 3000  # bytes
 
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read every source in several chunks."""
-    for name, size in SIZES.items():
-        monkeypatch.setattr(opening, name, partial(getattr(opening, name), size=size))
+    monkeypatch.setattr(conversion, "chunk_bytes", lambda memory: SIZE)
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -93,7 +92,7 @@ def test_a_source_read_in_parts_has_the_rows_of_the_loaded_source(
 ) -> None:
     write, reading, settings = CASES[name]
     path = write(tmp_path)
-    stream = opening.open_stream(path, reading, split=None, seed=0)
+    stream = open_stream(path, reading, split=None, seed=0, size=SIZE)
     assert len(list(stream.chunks())) > 3
     sx.convert(path, tmp_path / "blocks", rows_per_block=90, settings=settings, **reading)
     source = sx.load(path, **reading)
@@ -131,9 +130,10 @@ def test_a_late_cell_of_another_type_is_named_with_its_line(tmp_path: Path) -> N
     frame = FRAME.astype({"age": object})
     frame.loc[390, "age"] = "unknown age"
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    with pytest.raises(
-        ValueError, match=r"rows.csv, line 392: column 'age' must hold numbers.*'unk"
-    ):
+    text = (tmp_path / "rows.csv").read_text()
+    line = text[: text.index("unknown")].count("\n") + 1  # the age is the first cell of its row
+    words = rf"rows.csv, line {line}: column 'age' must hold numbers.*'unk"
+    with pytest.raises(ValueError, match=words):
         sx.convert(tmp_path / "rows.csv", tmp_path / "blocks")
     sx.convert(tmp_path / "rows.csv", tmp_path / "more", types={"age": "category"})
 
@@ -145,3 +145,14 @@ def test_what_needs_all_rows_is_refused_or_loaded_with_a_note(tmp_path: Path) ->
         sx.convert(path, tmp_path / "a", settings={"missing": "median"})
     rows = sx.convert(path, tmp_path / "b", group="job")
     assert any("read into memory" in note for note in rows.manifest.about["notes"])
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_fractional_labels_are_class_names_in_their_order(tmp_path: Path) -> None:
+    y = np.array([10.5, 2.5, 0.5])[np.arange(N) % 3]
+    np.save(tmp_path / "rows.npy", np.column_stack([A, y]))
+    rows = sx.convert(tmp_path / "rows.npy", tmp_path / "a", label=-1, split=(1, 0, 0))
+    source = sx.load(tmp_path / "rows.npy", label=-1)
+    np.testing.assert_array_equal(rows.y, source.y)
+    assert rows.labels.tolist() == ["0.5", "10.5", "2.5"]
+    assert "All rows are training rows." in rows.manifest.about["notes"]

@@ -14,6 +14,7 @@ from separatrix import (
     GradientDescentClassifier,
     LogisticRegression,
     Study,
+    certified_search,
     charts,
     explain,
     regularization_path,
@@ -97,6 +98,9 @@ def all_charts(facts):
         "boundary_frames": charts.boundary_frames(descent, two, kind, [1, 5], last),
         "calibration": charts.calibration(labels, model.predict_proba(frame)),
         "certified": charts.certified(certain.certify(two)),
+        "certified_search": charts.certified_search(
+            certified_search(two, kind, C=(0.1, 1.0), epsilon=0.2)
+        ),
         "coefficient_path": charts.coefficient_path(path),
         "confusion": charts.confusion(labels, model.predict(frame)),
         "contributions": charts.contributions(apart),

@@ -50,6 +50,7 @@ def reports(tmp_path_factory):
             "--report",
             code=3,
         )
+        call("search", "breast-cancer", "--certify", "0.05", "--C", "0.1,10", "--report")
         call("search", "hostile.csv", "--label", "label", "--folds", "2", "--report")
         call("compare", "iris", "--report")
         call("compare", "hostile.csv", "--label", "label", "--report")
@@ -65,6 +66,7 @@ def reports(tmp_path_factory):
 
 EXPECTED = {
     *("iris-fit", "hostile-fit", "wine-fit", "wine-search", "hostile-search", "iris-compare"),
+    "breast-cancer-search",
     *("hostile-compare", "iris-evaluate", "two-evaluate", "hostile-evaluate"),
 }
 
@@ -158,6 +160,20 @@ def test_candidates_are_sorted_filtered_and_drawn(open_page, reports):
         assert page.locator(".map td.best").count() == 1
         page.locator(".map td button").first.click()
         assert "Scores of the folds" in page.inner_text(".details")
+
+
+def test_a_proof_is_drawn_and_told(open_page, reports):
+    with open_page(reports["breast-cancer-search"]) as page:
+        assert any("So none is better by more than 5.00 %." in text for text in page.texts("p"))
+        assert page.texts(".proof h3") == ["Error for every C"]
+        pieces = page.locator(".proof rect").count()
+        assert pieces >= 16
+        assert page.locator(".proof circle").count() == pieces // 16 + 1
+        page.locator(".proof details").evaluate("node => { node.open = true; }")
+        assert "lower bound" in " ".join(page.texts(".proof table th"))
+        assert page.texts(".proof table tr td:last-child")[0] in ("proven", "thin proof")
+    with open_page(reports["wine-search"]) as page:
+        assert page.locator(".proof").is_hidden()
 
 
 def test_compared_models_have_the_words_of_the_terminal(open_page, reports):

@@ -25,6 +25,7 @@ from separatrix.charts.lessons.perceptron_planes import perceptron_planes
 from separatrix.charts.lessons.pitfalls import large_rate, one_at_a_time, outlier, zero_start
 from separatrix.charts.models.boundary import boundary, boundary_frames
 from separatrix.charts.models.certified import certified, optimum_balls
+from separatrix.charts.models.certified_search import certified_search
 from separatrix.charts.models.coefficient_path import coefficient_path
 from separatrix.charts.models.contributions import contributions
 from separatrix.charts.models.learning_curves import learning_curves
@@ -41,6 +42,7 @@ __all__ = [
     "boundary_frames",
     "calibration",
     "certified",
+    "certified_search",
     "coefficient_path",
     "config",
     "confusion",

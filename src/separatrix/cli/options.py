@@ -32,6 +32,15 @@ Picture = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Picture file to write: .png, .svg or .html."),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Memory for a folder of blocks, as in 500MB or 2GB (default: half of the available "
+        "memory).",
+        rich_help_panel="Data",
+    ),
+]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file (.sx).")]
 Out = Annotated[
     Path | None,

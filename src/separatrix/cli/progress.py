@@ -60,6 +60,52 @@ def show_fit_progress(
         signal.signal(signal.SIGINT, before)
 
 
+class ProofProgress:
+    """A callback of a certified search, which shows the share of the interval that is proven."""
+
+    def __init__(self, output: Output) -> None:
+        self.asked = False
+        self.bar: Any = None
+        if output.is_live:
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            columns = TextColumn("Proving"), BarColumn(20), TextColumn("{task.description}")
+            self.bar = Progress(*columns, TimeElapsedColumn(), console=output.err, transient=True)
+            self.task = self.bar.add_task("the first fits", total=1.0)
+
+    def __call__(self, progress: Any) -> None:
+        from separatrix.training import Interrupted
+
+        if self.bar is not None:
+            share = f"{100.0 * progress.proven:.3g} % of the interval is proven"
+            where = f"{share}, {progress.n_points} values of C"
+            self.bar.update(self.task, completed=progress.proven, description=where)
+        if self.asked:
+            raise Interrupted
+
+    def ask(self, number: int, frame: FrameType | None) -> None:
+        """Handle a Ctrl-C: the first one waits for the end of the batch, the second does not."""
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        tell_ending(self.bar, "batch")
+
+
+@contextmanager
+def show_proof_progress(output: Output) -> Iterator[ProofProgress]:
+    """Show the progress of a certified search."""
+    progress = ProofProgress(output)
+    before = signal.signal(signal.SIGINT, progress.ask)
+    try:
+        if progress.bar is not None:
+            progress.bar.start()
+        yield progress
+    finally:
+        if progress.bar is not None:
+            progress.bar.stop()
+        signal.signal(signal.SIGINT, before)
+
+
 class _ProgressBar:
     """The progress bar, which is drawn only in a terminal."""
 

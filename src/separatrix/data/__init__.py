@@ -2,18 +2,26 @@
 
 from separatrix.data.block import Block
 from separatrix.data.block_rows import BlockRows
-from separatrix.data.block_source import BlockFacts, BlocksInMemory, BlockSource
+from separatrix.data.block_source import (
+    FAN_IN,
+    BlockFacts,
+    BlocksInMemory,
+    BlockSource,
+    add_in_order,
+)
 from separatrix.data.block_sums import moments_of_block, pool_moments
 from separatrix.data.cutting import current_rows_per_block, rows_per_block
 from separatrix.data.dataset import Dataset
 
 __all__ = [
+    "FAN_IN",
     "Block",
     "BlockFacts",
     "BlockRows",
     "BlockSource",
     "BlocksInMemory",
     "Dataset",
+    "add_in_order",
     "current_rows_per_block",
     "moments_of_block",
     "pool_moments",

@@ -21,6 +21,7 @@ class BlockRows:
     labels : the labels (C,) of the class numbers
     sparse : whether X is sparse
     feature_names : d names, or None
+    template : a data frame without rows whose columns are those of X, or None if X is no data frame
     """
 
     def __init__(
@@ -30,8 +31,9 @@ class BlockRows:
         *,
         sparse: bool = False,
         feature_names: list[str] | None = None,
+        template: Any = None,
     ) -> None:
-        self.source, self.labels = source, labels
+        self.source, self.labels, self.template = source, labels, template
         self.sparse, self.feature_names = sparse, feature_names
 
     @property

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
 
 from separatrix.data.block import Block
 from separatrix.matrix import Array
+
+FAN_IN = 8  # results of blocks that are added at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,10 @@ class BlockSource(Protocol):
         ...
 
     def sum(self, f: Callable[..., tuple[Array, ...]], *small: Any) -> tuple[Array, ...]:
-        """Return the sums of the arrays that f(block, *small) returns, in block order."""
+        """Return the sums of the arrays that f(block, *small) returns.
+
+        The order of the additions is that of `sum_in_order`, whenever the results arrive.
+        """
         ...
 
     def fold(self, f: Callable[..., Any], state: Any, *small: Any) -> Any:
@@ -135,17 +141,35 @@ class BlocksInMemory:
         return self._blocks[0] if len(self._blocks) == 1 else None
 
 
+def add_in_order(parts: Iterable[tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Add tuples of arrays, one after the other."""
+    return reduce(_add, parts)
+
+
+def _add(first: tuple[Array, ...], second: tuple[Array, ...]) -> tuple[Array, ...]:
+    return tuple(a + b for a, b in zip(first, second))
+
+
 def sum_in_order(parts: Iterable[tuple[Array, ...]]) -> tuple[Array, ...]:
-    """Add tuples of arrays, one after the other.
+    """Add tuples of arrays in a tree: `FAN_IN` neighbours at a time, then their sums, and so on.
+
+    The tree depends on the number of parts alone. It can be computed wherever the parts are, with
+    the same bits. At most one sum of every level is in memory.
 
     >>> sum_in_order([(np.ones(2),), (np.arange(2.0),)])
     (array([1., 2.]),)
     """
-    total: tuple[Array, ...] | None = None
+    levels: list[list[Any]] = []  # of every level, how many parts were added, and their sum
     for part in parts:
-        total = part if total is None else tuple(a + b for a, b in zip(total, part))
-    assert total is not None
-    return total
+        for level in levels:
+            level[:] = level[0] + 1, _add(level[1], part) if level[0] else part
+            if level[0] < FAN_IN:
+                break
+            part, level[:] = level[1], (0, None)
+        else:
+            levels.append([1, part])
+    sums = [total for _, total in levels if total is not None]
+    return reduce(lambda below, total: _add(total, below), sums)
 
 
 def facts_of(blocks: Sequence[Block]) -> BlockFacts:

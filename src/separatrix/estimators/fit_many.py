@@ -15,10 +15,12 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from separatrix.cluster import is_collection
 from separatrix.data import BlockRows, Dataset
 from separatrix.device import to_host
 from separatrix.errors import ParameterError
 from separatrix.estimators.certified.certified_predictions import Proof, prove
+from separatrix.estimators.checks.placed_data import place_rows, place_validation_rows
 from separatrix.estimators.checks.training_data import (
     make_dataset,
     make_validation_set,
@@ -88,6 +90,10 @@ def fit_many(
     if not estimators:
         return []
     X, y, sample_weight, X_val, y_val = (to_host(a) for a in (X, y, sample_weight, X_val, y_val))
+    if is_collection(X):
+        X, y, sample_weight = place_rows(X, y, sample_weight), None, None
+    if is_collection(X_val):
+        X_val, y_val = place_validation_rows(X_val, y_val), None
     weights = None if sample_weight is None else np.asarray(sample_weight)
     own_weights = weights is not None and weights.ndim == 2
     groups: dict[Hashable, list[int]] = {}

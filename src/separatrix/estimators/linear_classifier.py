@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from separatrix.cluster import is_collection
 from separatrix.data import Block, BlockRows, Dataset
 from separatrix.device import to_host
 from separatrix.display import fit_card
@@ -25,6 +26,7 @@ from separatrix.estimators.checks.validation import (
     require_finite,
     require_numbers,
 )
+from separatrix.estimators.decisions.lazy_predictions import predict_lazily, score_collection
 from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.losses import Loss
 from separatrix.matrix import Array, Matrix, first_not_finite
@@ -131,8 +133,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """Return the scores of the rows of X.
 
         The shape is (n,) for two classes, where a positive score stands for the second class, and
-        (n, C) for more classes.
+        (n, C) for more classes. For a collection of Dask it is a lazy array, as in `predict`.
         """
+        if is_collection(X):
+            return predict_lazily(self, "decision_function", X)
         Z = self._scores(X)[:, 0]
         if len(self.classes_) == 2:
             return Z[:, 0] if Z.shape[1] == 1 else Z[:, 1] - Z[:, 0]
@@ -142,6 +146,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Array:
         """Return the class with the highest score for every row of X."""
+        if is_collection(X):
+            return predict_lazily(self, "predict", X)
         Z = self._scores(X)
         return self.classes_[self._loss.predict(Z)[:, 0]]
 
@@ -168,11 +174,15 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     @available_if(lambda self: self._has_probabilities())
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities (n, C) of all classes for the rows of X."""
+        if is_collection(X):
+            return predict_lazily(self, "predict_proba", X)
         return self._probabilities(X)
 
     @available_if(lambda self: self._has_probabilities())
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, (n, C)."""
+        if is_collection(X):
+            return predict_lazily(self, "predict_log_proba", X)
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
@@ -180,8 +190,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """Return the accuracy on X (n, d) and y (n,) with these weights (n,).
 
         Rows outside of memory, such as those of `separatrix.open`, have their own labels and
-        weights.
+        weights. The rows of a Dask collection are counted by its workers.
         """
+        if is_collection(X):
+            return score_collection(self, X, y, sample_weight)
         if isinstance(X, BlockRows):
             y, sample_weight = X.y, X.weights
         return float(super().score(X, y, sample_weight))

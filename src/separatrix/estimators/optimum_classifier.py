@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from separatrix._sklearn_compat import with_callbacks
+from separatrix.cluster import is_collection
 from separatrix.data import BlockRows, Dataset
 from separatrix.device import check_device
 from separatrix.errors import Message, Parameter, ParameterError
@@ -215,7 +216,7 @@ class OptimumClassifier(CertifyingClassifier):
 
         With two classes, this is the second class if its score is above `threshold_`.
         """
-        if not hasattr(self, "classes_") or len(self.classes_) != 2:
+        if not hasattr(self, "classes_") or len(self.classes_) != 2 or is_collection(X):
             return super().predict(X)
         above = self.decision_function(X).astype(np.float64, copy=False) > self.threshold_
         return self.classes_.take(above)

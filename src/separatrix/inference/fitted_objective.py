@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data import Dataset
+from separatrix.data import BlockRows, Dataset
 from separatrix.estimators.checks.class_weights import with_class_weights
 from separatrix.estimators.checks.training_data import as_weights, make_dataset
 from separatrix.estimators.checks.validation import list_classes
@@ -48,6 +48,8 @@ class FittedObjective:
     ) -> FittedObjective:
         """Check that these are the data of the fit: the objective must have the same value."""
         checked = copy(estimator)
+        if isinstance(X, BlockRows):
+            sample_weight = X.weights if sample_weight is None else sample_weight
         data = make_dataset(checked, X, y, sample_weight)
         _require_same_columns(estimator, checked)
         if not np.array_equal(data.classes, estimator.classes_):

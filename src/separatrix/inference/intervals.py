@@ -127,7 +127,7 @@ class Intervals:
 def confidence_intervals(
     estimator: LogisticRegression | LinearSVC,
     X: Any,
-    y: Any,
+    y: Any = None,
     sample_weight: Any = None,
     *,
     level: float = 0.95,

@@ -20,7 +20,8 @@ from separatrix.matrix.moments import (
     squares_of_sample,
     weighted_squares,
 )
-from separatrix.matrix.threads import get_threads, set_threads
+from separatrix.matrix.storage import readable
+from separatrix.matrix.threads import get_threads, kernel_threads, set_threads
 
 __all__ = [
     "Array",
@@ -29,10 +30,12 @@ __all__ = [
     "column_moments",
     "first_not_finite",
     "get_threads",
+    "kernel_threads",
     "models_first",
     "moments_of_models",
     "per_model",
     "pick_models",
+    "readable",
     "rows_read",
     "set_threads",
     "squared_norm",

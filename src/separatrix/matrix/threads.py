@@ -17,8 +17,11 @@ from __future__ import annotations
 import multiprocessing
 import numbers
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.util import register_after_fork
+from threading import Lock
 
 from threadpoolctl import LibController, register
 
@@ -65,6 +68,35 @@ def set_threads(threads: int | None = None) -> None:
 def get_threads() -> int:
     """Return how many threads the kernels may use."""
     return _core.threads()
+
+
+_lock, _users = Lock(), 0
+_before = 1
+
+
+@contextmanager
+def kernel_threads(threads: int) -> Iterator[None]:
+    """Use this many threads for a while, unless the user has set their number.
+
+    Several threads of a process may enter it, all with the same number. The last one to leave
+    restores the number that was there before.
+    """
+    global _users, _before
+    if _source.by_user:
+        yield
+        return
+    with _lock:
+        if not _users:
+            _before = get_threads()
+            _core.set_threads(max(1, min(threads, MOST_THREADS)))
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            if not _users:
+                _core.set_threads(_before)
 
 
 class KernelThreads(LibController):  # type: ignore[misc]

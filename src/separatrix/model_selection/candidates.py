@@ -18,6 +18,7 @@ from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.svc import LinearSVC
 from separatrix.kernel_methods.kernel_classifier import KernelClassifier
 from separatrix.model_selection.scaling_as_penalty import factors_will_do
+from separatrix.verdict.regions import Region
 
 SIMPLE = (bool, int, float, str, type(None))  # types of immutable values
 
@@ -34,6 +35,8 @@ class FoldFit:
     model : the classifier, fitted unless there is an `error`
     pipeline : the fitted pipeline that ends with the model, if there is one
     finished : False if training was interrupted, so that there are no scores
+    region : the region of the optimum, if it is computed, or why there is none
+    bounds : bounds on the accuracy of the optimum on the test rows, if there is a region
     scores : scores on the "test" rows and, if requested, on the "train" rows
     fit_seconds, score_seconds : time of the batch, divided equally among its fits
     """
@@ -45,6 +48,8 @@ class FoldFit:
     pipeline: Any = None
     finished: bool = True
     error: str | None = None
+    region: Region | str | None = None
+    bounds: tuple[float, float] | None = None
     scores: dict[str, Any] = field(default_factory=dict)
     fit_seconds: float = 0.0
     score_seconds: float = 0.0

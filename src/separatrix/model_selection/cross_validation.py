@@ -22,6 +22,7 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix._sklearn_compat import check_method_params, safe_indexing
 from separatrix.data import BlockRows, Dataset
+from separatrix.estimators.certified.certified_predictions import prove
 from separatrix.estimators.checks.class_weights import with_class_weights
 from separatrix.estimators.checks.training_data import as_weights, make_dataset, require_own_labels
 from separatrix.estimators.checks.validation import (
@@ -41,34 +42,25 @@ from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array, Matrix
 from separatrix.model_selection.candidates import Candidate, FoldFit
 from separatrix.model_selection.folds import Folds, as_indexable
+from separatrix.model_selection.interruption import InterruptibleCallback
 from separatrix.model_selection.scaling_as_penalty import scales
-from separatrix.model_selection.scoring import FoldScorer, ScoredRows, scores_of_models
+from separatrix.model_selection.scoring import (
+    FoldScorer,
+    ScoredRows,
+    accuracies,
+    accuracy_bounds,
+    scores_of_models,
+)
 from separatrix.model_selection.shared_solver import share_solver
 from separatrix.model_selection.warm_started_path import train_warm_started
-from separatrix.training import Interrupted, Progress
 from separatrix.training.recording.callbacks import OnProgress, renumbered
 from separatrix.training.task import Task
+from separatrix.verdict.regions import Region
 
 FEW_CANDIDATES = 6  # up to this number, all candidates are fitted to all rows with the folds
 
 # For every fold, the rows of a matrix to score and their form for the scorer.
 Part = Sequence[tuple[Any, ScoredRows]]
-
-
-class InterruptibleCallback:
-    """Calls a callback and records whether it raised `Interrupted`."""
-
-    def __init__(self, on_progress: OnProgress | None) -> None:
-        self.interrupted, self._on_progress = False, on_progress
-        self.on_progress = None if on_progress is None else self._call
-
-    def _call(self, progress: Progress) -> None:
-        assert self._on_progress is not None
-        try:
-            self._on_progress(progress)
-        except Interrupted:
-            self.interrupted = True
-            raise
 
 
 @dataclass(frozen=True)
@@ -85,6 +77,7 @@ class CrossValidation:
         a scorer that remembers its calls
     raise_errors : whether a candidate that cannot be fitted raises; otherwise the error is recorded
     callback : receives the progress and can stop the training
+    certified : whether to bound the accuracy of the exact optima on the test rows
     """
 
     X: Any
@@ -96,6 +89,7 @@ class CrossValidation:
     fold_by_fold: bool = False
     raise_errors: bool = True
     callback: InterruptibleCallback = field(default_factory=lambda: InterruptibleCallback(None))
+    certified: bool = False
 
     @classmethod
     def of(
@@ -248,6 +242,8 @@ class CrossValidation:
         for (number, task), result in zip(tasks.items(), results):
             fits[number].finished = result.stop_reason != "interrupted"
             fits[number].model._set_fitted(result, task.loss, data.classes)
+            if self.certified:
+                fits[number].region = prove(task, data.select(np.array([number])), result)[0]
         return data
 
     def _weights(self, fits: Sequence[FoldFit], data: Dataset, s: Array) -> tuple[Array, list[int]]:
@@ -307,11 +303,27 @@ class CrossValidation:
     ) -> None:
         """Score all models on parts of the rows, with one product with X."""
         good = [fit for fit in fits if fit.error is None and fit.finished]
+        self._bound(good, X, parts.get("test", []))
+        if isinstance(X, Dataset) and not X.in_one_block and self.scorer.is_accuracy and good:
+            for name, seen in parts.items():
+                models, folds = [fit.model for fit in good], [fit.fold for fit in good]
+                found = accuracies(models, folds, [rows for rows, _ in seen], X)
+                for fit, score in zip(good, found):
+                    fit.scores[name] = float(score)
+            return
         for number, Z in scores_of_models([fit.model for fit in good], X):
             fit = good[number]
             for name, seen in parts.items():
                 rows, shown = seen[fit.fold]
                 fit.scores[name] = self.scorer.score(fit.model, shown, Z[rows], fit.pipeline)
+
+    def _bound(self, fits: Sequence[FoldFit], X: Matrix | Dataset, test: Part) -> None:
+        """Bound the accuracy of the optima on the test rows, for fits with a region."""
+        for fit in fits:
+            if isinstance(fit.region, Region) and test:
+                rows, shown = test[fit.fold]
+                y = np.searchsorted(fit.model.classes_, shown.labels)
+                fit.bounds = accuracy_bounds(fit.region, fit.model._loss, X, rows, y)
 
     def _paths(self, fits: Sequence[FoldFit], tasks: Sequence[Task]) -> list[list[int]]:
         """Return paths of fits: with L1, fits that differ only in C, from strong to weak penalty.

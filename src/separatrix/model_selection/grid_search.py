@@ -6,8 +6,10 @@ import math
 import time
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV as PlainGridSearchCV
 from sklearn.model_selection import ParameterGrid
@@ -20,14 +22,22 @@ from separatrix._sklearn_compat import (
     scorers_by_name,
     warn_or_raise_about_fit_failures,
 )
+from separatrix.cluster import is_collection
 from separatrix.data import BlockRows
-from separatrix.estimators.checks.validation import require_equal_lengths
+from separatrix.estimators.checks.placed_data import place_rows
+from separatrix.estimators.checks.validation import require_equal_lengths, require_flag
 from separatrix.estimators.fit_many import finish_fit
+from separatrix.matrix import Array
 from separatrix.model_selection.candidates import (
     Candidate,
     FoldFit,
     common_sample_weight,
     warn_about_fits,
+)
+from separatrix.model_selection.certified.candidates import (
+    prove_choice,
+    require_bounds,
+    run_certified,
 )
 from separatrix.model_selection.cross_validation import CrossValidation
 from separatrix.training.recording.callbacks import OnProgress
@@ -54,8 +64,22 @@ class GridSearchCV(PlainGridSearchCV):
     scikit-learn's callbacks. `n_jobs` and `pre_dispatch` have an effect only there, because a batch
     uses the threads of `set_threads`.
 
+    Parameters
+    ----------
+    estimator, param_grid, scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, \
+            return_train_score
+        As in scikit-learn.
+    certified : bool, default=False
+        Whether to prove which candidate has the highest accuracy at the exact optima. Every fold
+        of a candidate is trained only until its accuracy is certain, or it can no longer win.
+
     Attributes
     ----------
+    proof_ : CertifiedChoice
+        With `certified=True`, whether `best_params_` are proven to be the best, and if not, which
+        candidates could be better. `cv_results_` then has bounds on the accuracy of the exact
+        optimum, "split0_test_low", "split0_test_high", ..., "mean_test_low", "mean_test_high".
+        Scores of fits that ended early are moved into these bounds.
     n_batches_ : int
         Number of batches trained, including the refit. All folds and candidates are one batch if
         they share a solver and its precision. With L1 there are up to four batches, each started
@@ -83,11 +107,42 @@ class GridSearchCV(PlainGridSearchCV):
     >>> from separatrix import GridSearchCV, LogisticRegression
     >>> X, y = load_iris(return_X_y=True)
     >>> search = GridSearchCV(LogisticRegression(), {"C": [0.01, 0.1, 1, 10]}, cv=3).fit(X, y)
+    >>> GridSearchCV(LogisticRegression(), {"C": [0.01, 0.1]}, certified=True).fit(X, y).proof_
+    The chosen candidate is certainly the best of 2 at the exact optima.
     >>> search.best_params_, search.cv_results_["mean_test_score"].round(3)
     ({'C': 1}, array([0.873, 0.947, 0.973, 0.973]))
     """
 
     __metadata_request__fit: ClassVar = {"on_progress": UNUSED}  # it is not metadata
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        scoring: Any = None,
+        n_jobs: Any = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: Any = "2*n_jobs",
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+        certified: bool = False,
+    ) -> None:
+        super().__init__(
+            estimator,
+            param_grid,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.certified = certified
 
     def fit(
         self, X: Any, y: Any = None, *, on_progress: OnProgress | None = None, **params: Any
@@ -114,9 +169,11 @@ class GridSearchCV(PlainGridSearchCV):
             The fitted search.
         """
         self.interrupted_ = False
-        for name in ("n_batches_", "n_passes_"):  # counters of an earlier fit
+        for name in ("n_batches_", "n_passes_", "proof_"):  # counters of an earlier fit
             self.__dict__.pop(name, None)
         self._validate_params()
+        if is_collection(X):
+            X, y = place_rows(X, y, params.pop("sample_weight", None)), None
         if isinstance(X, BlockRows) and y is None:
             y = X.y
             if X.weights is not None and not isinstance(self.estimator, Pipeline):
@@ -125,7 +182,9 @@ class GridSearchCV(PlainGridSearchCV):
         found = [Candidate.of(self._make_estimator(params), X, params) for params in grid]
         candidates = [candidate for candidate in found if candidate is not None]
         others = len(candidates) < len(grid) or not grid
+        require_flag("certified", self.certified)
         if y is None or getattr(self, "_skl_callbacks", None) or others:
+            self._refuse_proof()
             return super().fit(X, y, **params)
         if isinstance(X, BlockRows) and self.refit and any(c.transformers for c in candidates):
             raise ValueError(
@@ -136,6 +195,7 @@ class GridSearchCV(PlainGridSearchCV):
         routed = self._get_routed_params_for_fit(check_method_params(X, params=params))
         alike, sample_weight = common_sample_weight(candidates, routed.estimator.fit)
         if not alike:
+            self._refuse_proof()
             return super().fit(X, y, **params)
         counter = TrainingCounter()
         self.scorer_, _ = self._get_scorers()
@@ -157,13 +217,21 @@ class GridSearchCV(PlainGridSearchCV):
                 f"Fitting {self.n_splits_} folds for each of {len(grid)} candidates, "
                 f"totalling {self.n_splits_ * len(grid)} fits"
             )
-        fits, on_all_rows = work.run(candidates, bool(self.refit))
+        bounds: list[Array] = []
+        if self.certified:
+            require_bounds(work, candidates)
+            fits, *bounds = run_certified(replace(work, certified=True), candidates)
+            on_all_rows: list[FoldFit] = []
+        else:
+            fits, on_all_rows = work.run(candidates, bool(self.refit))
         self.interrupted_ = not all(fit.finished for fit in (*fits, *on_all_rows))
         warn_about_fits(fits)
         with warnings.catch_warnings():
             if self.interrupted_:  # NaN scores are expected
                 warnings.simplefilter("ignore", UserWarning)
             self._take_results(grid, fits)
+        if bounds:
+            self._take_bounds(grid, *bounds)
         if self.refit and not self.interrupted_:
             self._refit(X, y, routed.estimator.fit, candidates[self.best_index_], on_all_rows)
         self.n_batches_ = counter.n_batches()
@@ -196,6 +264,23 @@ class GridSearchCV(PlainGridSearchCV):
             self.best_params_ = grid[self.best_index_]
             if not callable(self.refit):
                 self.best_score_ = self.cv_results_[f"mean_test_{metric}"][self.best_index_]
+
+    def _take_bounds(self, grid: list[dict[str, Any]], low: Array, high: Array) -> None:
+        """Store the bounds on the accuracies (C, F), and what they prove."""
+        for name, values in (("low", low), ("high", high)):
+            for k in range(self.n_splits_):
+                self.cv_results_[f"split{k}_test_{name}"] = values[:, k]
+            self.cv_results_[f"mean_test_{name}"] = values.mean(axis=1)
+        self.proof_ = prove_choice(self.best_index_, grid, low, high)
+
+    def _refuse_proof(self) -> None:
+        """Raise if a proof is asked for that scikit-learn's own search cannot give."""
+        if self.certified:
+            raise ValueError(
+                "certified=True needs LogisticRegression, LinearSVC or KernelClassifier, alone or "
+                "at the end of a pipeline, with no parameters of fit but sample_weight, and no "
+                f"callbacks. Got {self.estimator!r}."
+            )
 
     def _score_of(self, fit: FoldFit, part: str) -> Any:
         if fit.finished:

@@ -17,8 +17,10 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import column_or_1d
 
 from separatrix._sklearn_compat import raise_for_params, routing_enabled, with_labels
+from separatrix.cluster import is_collection
 from separatrix.data import BlockRows, Dataset
 from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.estimators.checks.placed_data import place_rows
 from separatrix.estimators.checks.training_data import as_weights, require_own_labels
 from separatrix.estimators.checks.validation import (
     as_list,
@@ -78,6 +80,8 @@ class PenaltyCV(OptimumClassifier):
             The fitted classifier.
         """
         raise_for_params(params, self, "fit")
+        if is_collection(X):
+            X, y, sample_weight = place_rows(X, y, sample_weight), None, None
         if isinstance(X, BlockRows):
             require_own_labels(X, y, sample_weight)
             y, sample_weight = X.y, X.weights

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from separatrix.cluster import is_collection
 from separatrix.data import Dataset
+from separatrix.estimators.checks.placed_data import place_rows
 from separatrix.estimators.checks.training_data import make_dataset
 from separatrix.estimators.checks.validation import (
     as_list,
@@ -155,7 +157,7 @@ class RegularizationPath:
 
 def regularization_path(
     X: Any,
-    y: Any,
+    y: Any = None,
     estimator: str | OptimumClassifier = "logistic",
     *,
     l1_ratio: float | None = None,
@@ -171,10 +173,10 @@ def regularization_path(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n, d)
-        Training data.
-    y : array-like of shape (n,)
-        Class labels.
+    X : array-like or sparse matrix of shape (n, d), or rows on disk
+        Training data. Rows on disk come from `separatrix.open`.
+    y : array-like of shape (n,), default=None
+        Class labels. Rows on disk have their own.
     estimator : str, LogisticRegression or LinearSVC, default="logistic"
         Estimator to fit (its C is ignored), or the name of a loss: "logistic" (softmax for more
         than two classes), "softmax", "softmax_reference", "squared_hinge", "hinge" or
@@ -212,6 +214,8 @@ def regularization_path(
     require_flag("standardize", standardize)
     require_number("ratio", ratio, high=1.0, open_low=True, optional=True)
     checked = copy(prototype)
+    if is_collection(X):
+        X, y, sample_weight = place_rows(X, y, sample_weight), None, None
     data = make_dataset(checked, X, y, sample_weight, [prototype.class_weight])
     _require_every_class(data)
     factors = scales(data)[:, 0] if standardize else None

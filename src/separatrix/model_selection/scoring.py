@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,12 @@ from separatrix._sklearn_compat import (
     safe_indexing,
     score_estimator,
 )
-from separatrix.data import Dataset
+from separatrix.data import Block, Dataset
 from separatrix.estimators.linear_classifier import LinearClassifier, scores_of_block
-from separatrix.matrix import Array, Matrix
+from separatrix.losses import Loss
+from separatrix.matrix import Array, Matrix, per_model
 from separatrix.model import Model
+from separatrix.verdict.regions import Region, score_bounds
 
 SCORES_AT_ONCE = 1 << 25  # maximum number of entries
 
@@ -57,7 +59,7 @@ class FoldScorer:
         self.scorer, self.params, self.error_score = scorer, params, error_score
         self.X, self.y, self.labels = X, y, labels
         self.needs_predictions_only = needs_predictions_only(scorer, params)
-        self._accuracy = is_accuracy(scorer) and not params
+        self.is_accuracy = is_accuracy(scorer) and not params
 
     def select_rows(self, rows: Array) -> ScoredRows:
         """Return some rows for the scorer; if it does not use X, row numbers replace X."""
@@ -75,12 +77,64 @@ class FoldScorer:
 
         `pipeline` is the pipeline that ends with the model. Scorers that use X need it.
         """
-        if self._accuracy:
+        if self.is_accuracy:
             right = model.classes_[model._loss.predict(Z)[:, 0]] == rows.labels
             return float(right.mean())
         scored = model if pipeline is None or self.needs_predictions_only else pipeline
         model._known_scores = rows.X, Z
         return score_estimator(scored, rows.X, rows.y, self.scorer, rows.params, self.error_score)
+
+
+def accuracy_bounds(
+    region: Region, loss: Loss, X: Matrix | Dataset, rows: Any, y: Array
+) -> tuple[float, float]:
+    """Return bounds on the accuracy of the optimum in a region on some rows of X.
+
+    `rows` are their numbers or a slice, and `y` (m,) are their class numbers.
+    """
+    parts = X.map_blocks(_matrix_of_block) if isinstance(X, Dataset) else [X]
+    numbers, first = np.arange(sum(part.shape[0] for part in parts))[rows], 0
+    sure, possible = 0, 0
+    for part in parts:
+        here = (numbers >= first) & (numbers < first + part.shape[0])
+        if here.any():
+            bounds = score_bounds(region, loss, part.take(numbers[here] - first))
+            classes = y[here][:, None]
+            sure += int((bounds.leads(classes) > 0.0).sum())
+            possible += int((bounds.lags(classes) <= 0.0).sum())
+        first += part.shape[0]
+    return sure / len(y), possible / len(y)
+
+
+def accuracies(
+    models: Sequence[LinearClassifier],
+    part_of_model: Sequence[int],
+    parts: Sequence[Array],
+    data: Dataset,
+) -> Array:
+    """Return the accuracy of every model on its part of the rows, counted block by block.
+
+    `parts` are the row numbers of every part. No scores leave the place of their block.
+    """
+    place = np.array(part_of_model, np.int32)
+    counts = np.stack([np.bincount(rows, minlength=data.n_samples) for rows in parts], axis=1)
+    weighted = data.with_weights(counts.astype(np.float64))
+    found, sizes = np.empty(len(models)), counts.sum(axis=0)
+    groups: dict[Hashable, list[int]] = {}
+    for k, model in enumerate(models):
+        groups.setdefault((model.coef_.shape[0], model._loss), []).append(k)
+    for group in groups.values():
+        loss = models[group[0]]._loss
+        stacked = Model.stack([models[k]._model() for k in group])
+        (right,) = weighted.sum_over_blocks(_right_of_block, loss, stacked)
+        found[group] = right[np.arange(len(group)), place[group]] / sizes[place[group]]
+    return found
+
+
+def _right_of_block(block: Block, loss: Loss, model: Model) -> tuple[Array]:
+    """Return the weight of the rows (B, G) that each model gets right, for G columns of weights."""
+    right = loss.predict(model.scores(block.X)) == block.y[:, None]
+    return (right.T.astype(np.float64) @ per_model(block.weights),)
 
 
 def scores_of_models(
@@ -106,3 +160,7 @@ def _scores(model: Model, X: Matrix | Dataset) -> Array:
         return model.scores(X)
     parts = X.map_blocks(scores_of_block, model)
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _matrix_of_block(block: Block) -> Matrix:
+    return block.X

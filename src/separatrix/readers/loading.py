@@ -17,7 +17,7 @@ from separatrix.readers.rows.part_files import source_of_files
 from separatrix.readers.rows.row_columns import check_roles
 from separatrix.readers.source import LoadedTable, Source
 from separatrix.readers.splits import Split
-from separatrix.readers.stored_source import open_source
+from separatrix.readers.streams.stored_source import open_source
 from separatrix.readers.tables import read_frame
 
 
@@ -39,6 +39,7 @@ def load(
     format: str | None = None,
     seed: int = 0,
     split: Split = None,
+    memory: int | str | None = None,
     **options: Any,
 ) -> Source:
     """Load data by name, from a file or a folder, or from memory.
@@ -75,6 +76,7 @@ def load(
     seed : random seed for the choice of validation and test rows
     split : three proportions, or row numbers for "train", "validation" and "test". The default is
         the split that comes with the data set, else 80/10/10, stratified.
+    memory : memory for a folder of blocks, in bytes or as in "500MB", as in `separatrix.open`
     **options : other options of the format's reader, such as `header` or `zero_based`
 
     The name of a data set takes precedence over a file of that name. Write "./a9a" for the file.
@@ -94,18 +96,27 @@ def load(
     roles = {role: name for role, name in columns.items() if name is not None}
     if isinstance(source, Source):
         return source
-    if isinstance(source, str) and source in registry.names():
+    is_named = isinstance(source, str) and source in registry.names()
+    is_stored = isinstance(source, str | os.PathLike) and not is_named and is_block_folder(source)
+    if memory is not None and not is_stored:
+        raise ParameterError(
+            "'memory' is for folders of blocks, which are read in parts. Convert the source with "
+            "'separatrix convert' first.",
+            parameter="memory",
+        )
+    if isinstance(source, str) and is_named:
         _refuse(roles | files, f"The data set {source!r} takes")
         _refuse(options | ({"format": format} if format else {}), f"The data set {source!r} takes")
         return registry.read(source, seed=seed, split=split)
-    if roles and not (isinstance(source, str | os.PathLike) and is_block_folder(source)):
+    if roles and not is_stored:
         check_roles(roles, label, text)
         _require_named_columns(source, format, roles)
         options["roles"] = options.get("roles", {}) | roles
     if isinstance(source, str | os.PathLike):
         path = _existing(source)
-        if is_block_folder(path):
-            return open_source(path, options | roles | files | {"split": split, "format": format})
+        if is_stored:
+            given = options | roles | files | {"split": split, "format": format}
+            return open_source(path, given, memory)
         loaded, name = read_path(path, format, options), path.resolve().name
         if files:
             paths = {part: _existing(file) for part, file in files.items()}

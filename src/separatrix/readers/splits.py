@@ -33,18 +33,37 @@ def split_rows(y: Array | None, n: int, seed: int, shares: Sequence[float] = SHA
     ['a', 'a', 'a', 'b', 'b', 'b', 'b', 'b', 'b', 'b']
     """
     shares = checked_shares(shares)
-    codes = np.zeros(n, int) if y is None else np.unique(y, return_inverse=True)[1].ravel()
-    shuffled = np.random.default_rng(seed).permutation(n)
-    rows = shuffled[np.argsort(codes[shuffled], kind="stable")]  # by class, random within a class
+    codes = np.zeros(n, np.int8) if y is None else _class_numbers(y)
+    rows = _by_class(codes, seed)
     is_test = _every(len(rows), shares[2])
-    rest = rows[~is_test]
-    is_validation = _every(len(rest), shares[1] / (shares[0] + shares[1]))
-    test, validation, train = rows[is_test], rest[is_validation], rest[~is_validation]
-    for code in np.setdiff1d(codes, codes[train]):
-        last = rows[codes[rows] == code][0]
+    test, rows = rows[is_test], rows[~is_test]
+    is_validation = _every(len(rows), shares[1] / (shares[0] + shares[1]))
+    validation, train = rows[is_validation], rows[~is_validation]
+    in_training = np.bincount(codes[train], minlength=int(codes.max(initial=0)) + 1)
+    for code in np.flatnonzero(in_training == 0):
+        last = _by_class(codes, seed)
+        last = last[codes[last] == code][0]
         train = np.append(train, last)
         test, validation = test[test != last], validation[validation != last]
-    return {part: np.sort(chosen) for part, chosen in zip(PARTS, (train, validation, test))}
+    splits = dict(zip(PARTS, (train, validation, test)))
+    for chosen in splits.values():
+        chosen.sort()
+    return splits
+
+
+def _class_numbers(y: Array) -> Array:
+    """Return the position of every label among the different labels, in a small type."""
+    if y.dtype.kind in "iu" and len(y) and y.min() >= 0 and y.max() < len(y):
+        # Counting needs less memory than sorting.
+        places = np.cumsum(np.bincount(y) > 0) - 1
+        return places.astype(np.min_scalar_type(int(places[-1])))[y]
+    return np.unique(y, return_inverse=True)[1].ravel()
+
+
+def _by_class(codes: Array, seed: int) -> Array:
+    """Return the row numbers by class, random within a class."""
+    shuffled = np.random.default_rng(seed).permutation(len(codes))
+    return shuffled[np.argsort(codes[shuffled], kind="stable")]
 
 
 def split_training(y: Array | None, train: Array, test: Array, seed: int) -> Splits:
@@ -102,8 +121,11 @@ def given_rows(split: Mapping[str, Any], n: int) -> Splits:
 
 def _every(n: int, share: float) -> Array:
     """Return a mask that selects the proportion `share` of n positions, evenly spread."""
-    # Without 1e-9, 10 * 0.1 could be rounded down to 0.
-    return np.diff(np.floor(np.arange(n + 1) * share + 1e-9)) > 0
+    counts = np.arange(n + 1, dtype=np.float64)
+    counts *= share
+    counts += 1e-9  # without it, 10 * 0.1 could be rounded down to 0
+    np.floor(counts, out=counts)
+    return counts[1:] > counts[:-1]
 
 
 def checked_shares(shares: Sequence[float]) -> tuple[float, ...]:

@@ -40,6 +40,7 @@ def search_page(
         "verdict": [
             {"kind": "best", "text": first},
             {"kind": "", "text": _about_best(facts, best)},
+            *({"kind": "", "text": text} for text in _proof(facts)),
             *({"kind": "", "text": text} for text in [facts["advice"]] if text),
             *({"kind": "", "text": text} for text in [_work(facts)] if text),
             *({"kind": "failure", "text": text} for text in facts["warnings"]),
@@ -54,6 +55,7 @@ def search_page(
         "by_class": classes_table(metrics[part]) | {"part": PART_WORDS.get(part, part)},
         "objective": [facts["model"]["objective"]],
         "drawings": model_drawings(pictures, facts["source"]["classes"], metrics[part], part),
+        "certified": facts["certified"],
         "scoring": scoring,
         "folds": facts["folds"],
         "parameters": [{"name": name, "label": name, "numeric": True} for name in names],
@@ -74,6 +76,12 @@ def _about_best(facts: Mapping[str, Any], best: Mapping[str, Any]) -> str:
     if len(found) > 1:
         text += f" {counted(len(found) - 1, 'other candidate')} reached the same mean."
     return text
+
+
+def _proof(facts: Mapping[str, Any]) -> list[str]:
+    """Return what is proven about the whole interval of C."""
+    found = facts["certified"]
+    return [found["sentences"][1]] if found is not None and found["complete"] else []
 
 
 def _work(facts: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from separatrix.matrix import Array
 from separatrix.metrics import curves, operating_points, rank
 from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Source
-from separatrix.readers.stored_source import StoredSource
+from separatrix.readers.streams.stored_source import StoredSource
 from separatrix.workflow.facts import measure_model
 from separatrix.workflow.model_inputs import held_out_rows
 from separatrix.workflow.predicting import notes_without_split, weight_notes

@@ -14,7 +14,7 @@ from separatrix.features.preparation import Preparation
 from separatrix.features.settings import Settings
 from separatrix.model_files.bundle import Bundle
 from separatrix.readers import Source
-from separatrix.readers.stored_source import StoredSource
+from separatrix.readers.streams.stored_source import StoredSource
 from separatrix.training import Progress
 from separatrix.workflow.facts import (
     collect_convergence_warnings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -193,6 +194,8 @@ MODEL_FAMILIES = {
         ),
     ]
 }
+# With several classes, the models whose scores do not depend on each other.
+PROVEN_FAMILIES = ("logistic", "svm")
 MODEL_NAMES = ("auto", *MODEL_FAMILIES)
 
 
@@ -208,6 +211,35 @@ def find_family(name: str, n_classes: int) -> ModelFamily:
         known = ", ".join(MODEL_NAMES)
         raise OptionError(f"The model must be one of {known}. Got '{name}' instead.", "model")
     return MODEL_FAMILIES[name]
+
+
+def provable_family(model: str, n_classes: int, epsilon: float) -> ModelFamily:
+    """Return the family for a search with a proof, whose scores must not depend on each other.
+
+    >>> provable_family("auto", 3, 0.01).name
+    'logistic'
+    """
+    if not 0.0 < epsilon < math.inf:
+        raise OptionError(
+            Message(
+                "{certify:subject} must be a finite number > 0. Got {given} instead.",
+                certify=Parameter("certify"),
+                given=epsilon,
+            )
+        )
+    family = find_family("logistic" if model == "auto" else model, n_classes)
+    if n_classes > 2 and family.name not in PROVEN_FAMILIES:
+        raise OptionError(
+            Message(
+                "{certify} has no bounds for several classes with the model '{model}'. Use one of "
+                "{known}.",
+                certify=Parameter("certify"),
+                model=family.name,
+                known=", ".join(PROVEN_FAMILIES),
+            ),
+            "model",
+        )
+    return family
 
 
 def build_estimator(family: ModelFamily, options: ModelOptions) -> LinearClassifier:

@@ -22,7 +22,7 @@ from separatrix.readers.formats import format_of, has_known_ending
 from separatrix.readers.label_column import to_labels
 from separatrix.readers.rows.part_files import reading_options
 from separatrix.readers.rows.row_columns import ROLES
-from separatrix.readers.stored_source import StoredSource
+from separatrix.readers.streams.stored_source import StoredSource
 from separatrix.workflow.stored_preparation import require_same_preparation
 
 _WIDEST = 1 << 16  # largest width and height of an image, in pixels

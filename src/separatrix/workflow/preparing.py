@@ -21,7 +21,7 @@ from separatrix.matrix import Array
 from separatrix.readers import Columns, Source
 from separatrix.readers.compression.size_limits import most_bytes
 from separatrix.readers.label_column import NO_LABELS, is_quantity
-from separatrix.readers.stored_source import StoredSource
+from separatrix.readers.streams.stored_source import StoredSource
 from separatrix.text import counted
 from separatrix.workflow.stored_preparation import preparation_of
 

@@ -13,6 +13,7 @@ KINDS = {
         of_data.spy,
         of_data.learning_curves,
         of_data.coefficient_path,
+        of_data.certified_search,
         of_data.weight_path,
         of_data.boundary_frames,
         perceptrons.perceptron_mistakes,

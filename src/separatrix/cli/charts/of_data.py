@@ -148,6 +148,45 @@ def coefficient_path(
 
 
 @command
+def certified_search(
+    output: Output,
+    source: SourceArgument,
+    picture: SizedPictureOptions,
+    reading: ReadingOptions,
+    preparing: PreparationOptions,
+    common: CommonOptions,
+    C: Annotated[
+        str, typer.Option("--C", metavar="A,B", help="Ends of the interval of C.")
+    ] = "0.001,1000",
+    epsilon: Annotated[
+        float, typer.Option(metavar="X", help="How much better than the best another C may be.")
+    ] = 0.01,
+) -> None:
+    """Bounds on the cross-validation error of logistic regression for every C of an interval.
+
+    [b]separatrix chart certified-search breast-cancer --out proof.png[/b]
+    [b]separatrix chart certified-search wine --C 0.01,1 --epsilon 0.02 --out proof.png[/b]
+    """
+    from separatrix import LogisticRegression, charts
+    from separatrix import certified_search as search
+
+    picture.check(source, *reading.files())
+    prepared = read_prepared(output, source, reading, preparing, common)
+    with output.spinner("Training"):
+        found = search(
+            prepared.X["train"],
+            prepared.y["train"],
+            LogisticRegression(multiclass="auto" if prepared.n_classes == 2 else "ovr"),
+            C=numbers("C", C),
+            epsilon=epsilon,
+            sample_weight=prepared.weights.get("train"),
+        )
+    about = "Logistic regression, five folds."
+    told = training_rows_told(prepared, scaled=True)
+    picture.write(output, charts.certified_search(found), f"{about} {told}")
+
+
+@command
 def weight_path(
     output: Output,
     source: SourceArgument,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from separatrix.cli.command_decorator import CommonOptions, command
+from separatrix.cli.command_decorator import INTERRUPTED, CommonOptions, command
 from separatrix.cli.options import PreparationOptions, ReadingOptions, SourceArgument
 from separatrix.cli.output import Output
 from separatrix.cli.reading import STANDARD_INPUT, fetch_named, spool
@@ -41,7 +41,7 @@ def convert(
             rich_help_panel=_BLOCKS,
         ),
     ] = None,
-) -> None:
+) -> int:
     """Convert data to blocks on disk, to train on more rows than fit into memory.
 
     [b]separatrix convert clicks.csv clicks --label clicked --memory 1GB[/b]
@@ -56,21 +56,29 @@ def convert(
     from separatrix.workflow.converting.describing import describe_folder
 
     fetch_named(output, source)
-    with _progress_bar(output) as tell:
-        rows = convert_source(
-            spool() if source == STANDARD_INPUT else source,
-            folder,
-            rows_per_block=rows_per_block,
-            memory=memory,
-            settings=preparing.settings,
-            split=preparing.shares(),
-            seed=common.seed,
-            on_progress=tell,
-            **reading.options(),
+    try:
+        with _progress_bar(output) as tell:
+            rows = convert_source(
+                spool() if source == STANDARD_INPUT else source,
+                folder,
+                rows_per_block=rows_per_block,
+                memory=memory,
+                settings=preparing.settings,
+                split=preparing.shares(),
+                seed=common.seed,
+                on_progress=tell,
+                **reading.options(),
+            )
+    except KeyboardInterrupt:
+        output.error(
+            f"Interrupted: the finished blocks in {folder} are kept. Run the same command again to "
+            "continue."
         )
+        return INTERRUPTED
     facts = describe_folder(rows.folder)
     output.print_json(facts)
     report_folder(output, facts)
+    return 0
 
 
 def report_folder(output: Output, facts: dict[str, Any]) -> None:

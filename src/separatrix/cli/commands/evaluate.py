@@ -7,7 +7,7 @@ import typer
 
 from separatrix.cli.command_decorator import CommonOptions, UsageError, command
 from separatrix.cli.commands.fit import report_written
-from separatrix.cli.options import ModelFile, NewRowsOptions, Out, SourceArgument
+from separatrix.cli.options import Memory, ModelFile, NewRowsOptions, Out, SourceArgument
 from separatrix.cli.output import Output
 from separatrix.cli.reading import read_for_model
 from separatrix.cli.reports import (
@@ -53,6 +53,7 @@ def evaluate(
             help="Positive class for precision and recall (default: the second of two classes).",
         ),
     ] = None,
+    memory: Memory = None,
     out: Out = None,
     report: Report = None,
 ) -> None:
@@ -81,7 +82,7 @@ def evaluate(
     check_out(out, model, source)
     page = report_path(report, model, "evaluate")
     bundle = open_model(model)
-    rows = read_for_model(output, bundle, source, **reading.options())
+    rows = read_for_model(output, bundle, source, memory=memory, **reading.options())
     with output.spinner("Evaluating"):
         aims: dict[str, Any] = {"precision": precision, "recall": recall, "positive": positive}
         facts = evaluate_model(bundle, rows, every_row=every_row, **aims)

@@ -5,6 +5,7 @@ from typing import Any
 from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonOptions, command
 from separatrix.cli.options import (
     DescentOptions,
+    Memory,
     Out,
     PenaltyOptions,
     PreparationOptions,
@@ -39,6 +40,7 @@ def fit(
     penalty: PenaltyOptions,
     descending: DescentOptions,
     common: CommonOptions,
+    memory: Memory = None,
     out: Out = None,
     report: Report = None,
 ) -> int:
@@ -64,7 +66,7 @@ def fit(
     options = training.options(common.seed, C=penalty.C, l1=penalty.l1)
     descent = descending.options(training.solver)
     split = preparing.shares()
-    reads = {"seed": common.seed, "split": split, **reading.options()}
+    reads = {"seed": common.seed, "split": split, "memory": memory, **reading.options()}
     loaded = read_source(output, source, **reads)
     with output.spinner("Preparing"):
         prepared = prepare_source(loaded, preparing.settings(loaded.table))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from separatrix.cli.command_decorator import CommonOptions, command
-from separatrix.cli.options import ModelFile, NewRowsOptions, SourceArgument
+from separatrix.cli.options import Memory, ModelFile, NewRowsOptions, SourceArgument
 from separatrix.cli.output import Output
 from separatrix.cli.reading import read_for_model
 from separatrix.cli.writing import check_out
@@ -28,6 +28,7 @@ def predict(
     source: SourceArgument,
     reading: NewRowsOptions,
     common: CommonOptions,
+    memory: Memory = None,
     proba: Annotated[
         bool,
         typer.Option(
@@ -68,7 +69,7 @@ def predict(
 
     check_out(out, model, source)
     bundle = open_model(model)
-    rows = read_for_model(output, bundle, source, **reading.options())
+    rows = read_for_model(output, bundle, source, memory=memory, **reading.options())
     with output.spinner("Predicting"):
         facts = predict_rows(bundle, rows, proba=proba, certified=certified)
         facts["out"] = None if out is None else str(out)

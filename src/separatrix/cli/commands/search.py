@@ -8,6 +8,7 @@ from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonO
 from separatrix.cli.commands.fit import code_of, report_metrics, report_verdict
 from separatrix.cli.option_values import numbers
 from separatrix.cli.options import (
+    Memory,
     Out,
     PreparationOptions,
     ReadingOptions,
@@ -15,7 +16,7 @@ from separatrix.cli.options import (
     TrainingOptions,
 )
 from separatrix.cli.output import Output
-from separatrix.cli.progress import show_fit_progress
+from separatrix.cli.progress import show_fit_progress, show_proof_progress
 from separatrix.cli.reading import read_source
 from separatrix.cli.reports import (
     IMPORTS,
@@ -43,14 +44,15 @@ def search(
     training: TrainingOptions,
     common: CommonOptions,
     C: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--C",
             metavar="X,...",
-            help="Inverse strengths of the penalty to try.",
+            help="Inverse strengths of the penalty to try (default: 0.01,0.1,1,10,100), or with "
+            "--certify the ends of an interval (default: 0.001,1000).",
             rich_help_panel=_MODEL,
         ),
-    ] = "0.01,0.1,1,10,100",
+    ] = None,
     l1: Annotated[
         str | None,
         typer.Option(
@@ -73,6 +75,16 @@ def search(
             rich_help_panel=_MODEL,
         ),
     ] = "accuracy",
+    certify: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Search a whole interval of C, and prove that no C is better by more than X, such "
+            "as 0.005. Needs the score accuracy or neg_log_loss.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None,
+    memory: Memory = None,
     out: Out = None,
     report: Report = None,
 ) -> int:
@@ -81,6 +93,7 @@ def search(
     [b]separatrix search iris[/b]
     [b]separatrix search a5a --model svm --bias penalised --folds 3[/b]
     [b]separatrix search mail.csv --C 0.1,1,10 --l1 0,0.5,1 --out mail.sx[/b]
+    [b]separatrix search breast-cancer --certify 0.01[/b]
     [b]separatrix search iris --report[/b]         with a page for the browser
 
     The folds are made from the training and validation rows, and all candidates are trained on all
@@ -89,39 +102,40 @@ def search(
     rows and evaluated on the test rows.
     """
     from separatrix.workflow.model_families import DEFAULT_TOL
-    from separatrix.workflow.search.searching import search_source
+    from separatrix.workflow.search.searching import DEFAULT_CS, search_source
 
     check_out(out, source, *reading.files())
     page = report_path(report, source, "search")
-    Cs = numbers("C", C)
+    Cs = None if C is None else numbers("C", C)
     l1s = None if l1 is None else numbers("l1", l1)
     split = preparing.shares()
-    reads = {"seed": common.seed, "split": split, **reading.options()}
+    reads = {"seed": common.seed, "split": split, "memory": memory, **reading.options()}
     loaded = read_source(output, source, **reads)
     options = training.options(common.seed)
-    count = len(Cs) * len(l1s or [0]) * folds + 1  # the chosen one, on all rows
-    with show_fit_progress(
-        output, "Fitting", training.tol or DEFAULT_TOL, count, "fits"
-    ) as progress:
-        found = search_source(
-            loaded,
-            training.model,
-            options,
-            preparing.settings(loaded.table),
-            Cs=Cs,
-            l1s=l1s,
-            folds=folds,
-            scoring=scoring,
-            on_progress=progress,
-        )
+    chosen: dict[str, Any] = {"Cs": Cs, "l1s": l1s, "folds": folds, "scoring": scoring}
+    settings = preparing.settings(loaded.table)
+    if certify is None:
+        count = len(Cs or DEFAULT_CS) * len(l1s or [0]) * folds + 1  # the chosen one, on all rows
+        tol = training.tol or DEFAULT_TOL
+        with show_fit_progress(output, "Fitting", tol, count, "fits") as progress:
+            found = search_source(
+                loaded, training.model, options, settings, **chosen, on_progress=progress
+            )
+    else:
+        chosen["certify"] = certify
+        with show_proof_progress(output) as proof:
+            found = search_source(
+                loaded, training.model, options, settings, **chosen, on_proof=proof
+            )
     if found.bundle is None:
         output.print_json(found.facts | {"out": None, "report": None})
         _report_interrupted(output, found.facts)
         return INTERRUPTED
     failed = try_to_write(out, found.bundle.save)
-    given = ["--C", C, *([] if l1 is None else ["--l1", l1])]
+    given = [*([] if C is None else ["--C", C]), *([] if l1 is None else ["--l1", l1])]
     given += [] if folds == 5 else ["--folds", str(folds)]
     given += [] if scoring == "accuracy" else ["--scoring", scoring]
+    given += [] if certify is None else ["--certify", f"{certify:g}"]
     made = made_by(
         "search",
         [source, *given],
@@ -139,10 +153,7 @@ def search(
                 "settings=settings",
                 model=training.model,
                 options=options,
-                Cs=Cs,
-                l1s=l1s,
-                folds=folds,
-                scoring=scoring,
+                **chosen,
             ),
         ),
     )
@@ -181,11 +192,13 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     about = facts["model"]["about"]
     objective = f"for the best candidate, {facts['model']['objective']}"
     output.say(tables.named([("Model", about), ("Objective", objective)]))
-    output.say(_table(facts))
-    output.say(
-        f"Best by {facts['folds']}-fold cross-validation: {_words(facts['best'])}.\n"
-        "Trained on all training and validation rows:\n"
-    )
+    if facts["certified"] is None:
+        output.say(_table(facts))
+        output.say(f"Best by {facts['folds']}-fold cross-validation: {_words(facts['best'])}.")
+    else:
+        for sentence in facts["certified"]["sentences"]:
+            output.say(sentence)
+    output.say("Trained on all training and validation rows:\n")
     report_metrics(output, facts["metrics"])
     if facts["batches"] is not None:
         fits = facts["folds"] * len(facts["candidates"])
@@ -202,7 +215,11 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
 
 
 def _report_interrupted(output: Output, facts: dict[str, Any]) -> None:
-    """Print the results of the folds that were completed."""
+    """Print the results of the folds that were completed, or what is proven."""
+    if facts["certified"] is not None:
+        told = " ".join(facts["certified"]["sentences"])
+        output.error(f"Interrupted. {told} No model was trained on all rows, and none was saved.")
+        return
     if output.for_people:
         from separatrix.cli import tables
 

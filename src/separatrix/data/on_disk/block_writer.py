@@ -18,6 +18,7 @@ from separatrix.data.on_disk.array_files import BlockFileError, stamp_of, write_
 from separatrix.data.on_disk.blocks_on_disk import index_type
 from separatrix.data.on_disk.manifest import (
     BLOCK,
+    KEY,
     NAME,
     UNFINISHED,
     Manifest,
@@ -28,7 +29,7 @@ from separatrix.files import replace_file
 from separatrix.matrix import Array
 from separatrix.text import counted
 
-_KEY, _JOURNAL = "key.json", "blocks.jsonl"
+_JOURNAL = "blocks.jsonl"
 
 
 @dataclass
@@ -198,7 +199,7 @@ def begin_folder(folder: Path, key: Mapping[str, Any]) -> None:
     """Make a folder for a conversion, or check that it holds the same one, unfinished."""
     require_free(folder)
     place = folder / UNFINISHED
-    if (place / _KEY).exists():
+    if (place / KEY).exists():
         if read_key(folder) != dict(key):
             raise FileExistsError(
                 f"{folder} holds an unfinished conversion of other data or with other options. "
@@ -206,7 +207,7 @@ def begin_folder(folder: Path, key: Mapping[str, Any]) -> None:
             )
         return
     place.mkdir(parents=True, exist_ok=True)
-    replace_file(place / _KEY, json.dumps(dict(key)).encode())
+    replace_file(place / KEY, json.dumps(dict(key)).encode())
 
 
 def remove_unfinished(folder: Path) -> None:
@@ -222,7 +223,7 @@ def remove_unfinished(folder: Path) -> None:
 def read_key(folder: Path) -> Any:
     """Return the key of an unfinished conversion; None if it cannot be read."""
     try:
-        return json.loads((folder / UNFINISHED / _KEY).read_text())
+        return json.loads((folder / UNFINISHED / KEY).read_text())
     except (OSError, ValueError):
         return None
 

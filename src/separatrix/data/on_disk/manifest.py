@@ -31,6 +31,7 @@ from separatrix.packing.schemas import (
 
 NAME = "manifest.json"
 UNFINISHED = "unfinished"  # folder of what a conversion needs to continue
+KEY = "key.json"  # in it
 FORMAT = 1
 PARTS = ("train", "validation", "test")
 
@@ -180,13 +181,13 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
 def is_block_folder(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a folder of blocks, finished or not."""
     path = Path(path)
-    return path.is_dir() and ((path / NAME).exists() or (path / UNFINISHED).is_dir())
+    return (path / NAME).is_file() or (path / UNFINISHED / KEY).is_file()
 
 
 def _no_manifest(folder: Path) -> str:
     if not folder.exists():
         return f"There is no folder {str(folder)!r}."
-    if (folder / UNFINISHED).is_dir():
+    if (folder / UNFINISHED / KEY).exists():
         return (
             f"{folder} is an unfinished conversion. Run the same 'separatrix convert' again, which "
             "continues it."

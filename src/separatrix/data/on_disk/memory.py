@@ -13,6 +13,7 @@ BLOCKS_IN_MEMORY = 4
 BLOCKS_IN_ALL = 16  # the others are room for scores, gradients and the model
 LARGEST_BLOCK = 1 << 26  # larger blocks do not make passes faster
 MOST_ROWS = 1 << 16  # so that the scores of many models of a block stay small
+CHUNKS_IN_ALL, LARGEST_CHUNK = 64, 1 << 25  # a table takes several times its bytes in memory
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _WRITTEN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 _CGROUPS = {"memory": "memory.limit_in_bytes", "": "memory.max"}  # versions 1 and 2
@@ -80,6 +81,15 @@ def _limits() -> Iterator[int]:
                 yield int((folder / _CGROUPS[kind]).read_text())
             except (OSError, ValueError):  # no such group in this container, or no limit
                 continue
+
+
+def chunk_bytes(memory: int) -> int:
+    """Return how much of a source a conversion reads at a time.
+
+    >>> chunk_bytes(10**9), chunk_bytes(10**10)
+    (15625000, 33554432)
+    """
+    return max(min(memory // CHUNKS_IN_ALL, LARGEST_CHUNK), 1 << 16)
 
 
 def rows_of_blocks(row_bytes: float, memory: int) -> int:

@@ -30,7 +30,9 @@ class CertifiedPredictions:
     certain : ndarray of shape (n,)
         Whether the predicted class of a row is that of the exact optimum.
     low, high : ndarray of shape (n,) or (n, C)
-        Bounds on the scores at the optimum, in the shape of `decision_function`.
+        Bounds on the scores at the optimum, in the shape of `decision_function`. Scores of softmax
+        are shifted so that their mean over the classes is 0; with an L1 penalty, those of
+        `decision_function` are not.
     probability_low, probability_high : ndarray of shape (n, C) or None
         Bounds on the probabilities at the optimum, for models with probabilities.
     coef_radius : ndarray of shape (K, d)

@@ -87,7 +87,10 @@ def _dataset_of_rows(
     require_no_feature_map(estimator, rows)
     require_own_labels(rows, y, sample_weight)
     estimator.n_features_in_ = rows.shape[1]
-    estimator.__dict__.pop("feature_names_in_", None)
+    if rows.template is None:
+        estimator.__dict__.pop("feature_names_in_", None)
+    else:
+        check_feature_names(estimator, rows.template, reset=classes is None)
     data = rows.dataset() if classes is None else rows.dataset_of(classes)
     if data is None:
         require_known_classes(rows.dataset().classes, np.asarray(classes))
@@ -175,6 +178,8 @@ def _validation_rows(
     """Return validation rows outside of memory as a data set of the classes in training."""
     require_own_labels(rows, y_val, weights)
     require_features(estimator, rows, "X_val")
+    if rows.template is not None:
+        check_feature_names(estimator, rows.template, reset=False)
     found = rows.dataset_of(data.classes)
     if found is None:
         require_known_classes(rows.dataset().classes, data.classes, validation=True)

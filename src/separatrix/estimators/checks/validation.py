@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -134,13 +134,16 @@ def require_finite(name: str, X: Any) -> None:
     """Raise if X has a NaN or an infinity, and report its row and column."""
     bad = first_not_finite(X)
     if bad is not None:
-        row, column, value = bad
-        what = "NaN" if math.isnan(value) else f"infinity ({value})"
-        raise ValueError(
-            f"Input {name} contains {what} at row {row}, column {column}. All entries must be "
-            "finite. "
-            "Remove the row, or replace the value, for example with scikit-learn's SimpleImputer."
-        )
+        refuse_entry(name, *bad)
+
+
+def refuse_entry(name: str, row: int, column: int, value: float) -> NoReturn:
+    """Raise because an entry of X is not finite."""
+    what = "NaN" if math.isnan(value) else f"infinity ({value})"
+    raise ValueError(
+        f"Input {name} contains {what} at row {row}, column {column}. All entries must be finite. "
+        "Remove the row, or replace the value, for example with scikit-learn's SimpleImputer."
+    )
 
 
 def require_numbers(name: str, X: Any) -> None:
@@ -180,11 +183,22 @@ def require_equal_lengths(X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -
         return
     rows, labels = (a.shape[0] if getattr(a, "shape", ()) else _length(a) for a in (X, y))
     if rows is not None and labels is not None and rows != labels:
-        raise ValueError(
-            "Found input variables with inconsistent numbers of samples: "
-            f"{names[0]} has {rows} rows and {names[1]} has {labels} entries. There must be one "
-            "entry per row."
-        )
+        refuse_lengths(names, rows, labels)
+
+
+def refuse_lengths(
+    names: tuple[str, str], rows: int, labels: int, after: int | None = None
+) -> NoReturn:
+    """Raise because two arrays have different numbers of rows.
+
+    `after` is the number of rows before the partition in which they differ.
+    """
+    where = "" if after is None else f" in the partition that starts at row {after}"
+    raise ValueError(
+        "Found input variables with inconsistent numbers of samples: "
+        f"{names[0]} has {rows} rows and {names[1]} has {labels} entries{where}. There must be one "
+        "entry per row."
+    )
 
 
 def require_features(estimator: Any, X: Any, name: str) -> None:
@@ -201,24 +215,39 @@ def require_labels(name: str, y: Any) -> None:
     labels = np.asarray(y)
     bad = np.flatnonzero(~np.isfinite(labels)) if labels.dtype.kind == "f" else np.empty(0, int)
     if len(bad):
-        raise ValueError(
-            f"{name} has {labels.flat[bad[0]]} at row {bad[0]}: every row needs a class. "
-            "Remove the row, or give it a label."
-        )
+        refuse_label(name, bad[0], labels.flat[bad[0]])
+
+
+def refuse_label(name: str, row: int, label: float) -> NoReturn:
+    """Raise because a label is not finite."""
+    raise ValueError(
+        f"{name} has {label} at row {row}: every row needs a class. "
+        "Remove the row, or give it a label."
+    )
 
 
 def require_weights(weights: Array) -> None:
     """Raise unless all weights are finite and >= 0 and at least one is positive."""
     bad = np.flatnonzero(~((weights >= 0.0) & np.isfinite(weights)))
     if len(bad):
-        raise ValueError(
-            f"sample_weight must be finite and >= 0. Row {bad[0]} has {weights[bad[0]]:g}. "
-            "A weight of 0 leaves a row out."
-        )
+        refuse_weight(bad[0], weights[bad[0]])
     if not weights.any():
-        raise ValueError(
-            "sample_weight is zero for every row. Give at least one row a positive weight."
-        )
+        refuse_no_weight()
+
+
+def refuse_weight(row: int, weight: float) -> NoReturn:
+    """Raise because a weight is negative or not finite."""
+    raise ValueError(
+        f"sample_weight must be finite and >= 0. Row {row} has {weight:g}. "
+        "A weight of 0 leaves a row out."
+    )
+
+
+def refuse_no_weight() -> NoReturn:
+    """Raise because all weights are 0."""
+    raise ValueError(
+        "sample_weight is zero for every row. Give at least one row a positive weight."
+    )
 
 
 def require_one_kind(name: str, y: Array) -> None:

@@ -13,7 +13,7 @@ from separatrix.readers.loading import load
 from separatrix.readers.source import Source
 from separatrix.readers.splits import Split
 from separatrix.readers.streams.npy_stream import NpyStream
-from separatrix.readers.streams.stream import LoadedStream, RowStream
+from separatrix.readers.streams.stream import CHUNK_BYTES, LoadedStream, RowStream
 from separatrix.readers.streams.svmlight_stream import SvmlightStream
 from separatrix.readers.streams.table_stream import CsvStream, ParquetStream
 from separatrix.readers.streams.text_chunks import can_be_cut
@@ -24,25 +24,32 @@ _ROLES = ("weight", "id")
 _PARQUET = (".parquet", ".pq")
 
 
-def open_stream(source: Any, options: dict[str, Any], *, split: Split, seed: int) -> RowStream:
-    """Return the rows of a source; options are those of `load`."""
+def open_stream(
+    source: Any,
+    options: dict[str, Any],
+    *,
+    split: Split,
+    seed: int,
+    size: int = CHUNK_BYTES,
+) -> RowStream:
+    """Return the rows of a source, read `size` bytes at a time; options are those of `load`."""
     given = {name: value for name, value in options.items() if value is not None}
     if isinstance(source, str | os.PathLike) and source not in registry.names():
         path = Path(source).expanduser()
         if path.exists() and not any(name in given for name in _LOADED_WITH):
-            stream = _stream_of(path, given)
+            stream = _stream_of(path, given, size)
             if stream is not None:
                 return stream
     if isinstance(source, Source):
-        return LoadedStream(source)
+        return LoadedStream(source, size)
     loaded = load(source, split=split, seed=seed, **given)
     if isinstance(source, str | os.PathLike):
         note = "All rows were read into memory: this source cannot be read in parts."
         loaded = replace(loaded, notes=[*loaded.notes, note])
-    return LoadedStream(loaded)
+    return LoadedStream(loaded, size)
 
 
-def _stream_of(path: Path, given: dict[str, Any]) -> RowStream | None:
+def _stream_of(path: Path, given: dict[str, Any], size: int) -> RowStream | None:
     """Return the stream of a file or folder; None if it must be loaded."""
     files = _parquet_files(path)
     format = "parquet" if files else given.get("format") or format_of(path)
@@ -55,14 +62,14 @@ def _stream_of(path: Path, given: dict[str, Any]) -> RowStream | None:
         roles = {role: given.pop(role) for role in _ROLES if role in given}
         given |= {"roles": roles} if roles else {}
         if format == "parquet":
-            return ParquetStream(path, files or [path], **given)
-        return CsvStream(path, **given) if can_be_cut(path) else None
+            return ParquetStream(path, files or [path], size=size, **given)
+        return CsvStream(path, size=size, **given) if can_be_cut(path) else None
     if set(given) & set(_ROLES):
         return None
     if format == "svmlight":
         labelled = given.pop("label", None) is None
-        return SvmlightStream(path, **given) if labelled and can_be_cut(path) else None
-    return NpyStream(path, **given) if format in ("npy", "arrays") else None
+        return SvmlightStream(path, size=size, **given) if labelled and can_be_cut(path) else None
+    return NpyStream(path, size=size, **given) if format in ("npy", "arrays") else None
 
 
 _FORMATS = ("table", "parquet", "svmlight", "npy", "arrays")

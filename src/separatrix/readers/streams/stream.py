@@ -71,8 +71,8 @@ class RowStream(Protocol):
 class LoadedStream:
     """The rows of a source that was read into memory."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, source: Source, size: int = CHUNK_BYTES) -> None:
+        self._source, self._size = source, size
         self.facts = StreamFacts(
             source.name,
             list(source.notes),
@@ -83,7 +83,7 @@ class LoadedStream:
 
     def chunks(self, first_row: int = 0) -> Iterator[Chunk]:
         n, d = self._source.table.shape
-        step = max(CHUNK_BYTES // (8 * max(d, 1)), 1)
+        step = max(self._size // (8 * max(d, 1)), 1)
         for first in range(first_row - first_row % step, n, step):
             part = self._source.rows(np.arange(first, min(first + step, n)))
             yield Chunk(first, part.table, part.y, part.weights)

@@ -21,8 +21,6 @@ from separatrix.readers.streams.stream import CHUNK_BYTES, Chunk, StreamFacts
 from separatrix.readers.streams.text_chunks import TextChunk, TextChunks
 from separatrix.readers.tables import read_frame, separate_fields
 
-ROWS_AT_ONCE = 1 << 16
-
 
 def decided(first: LoadedTable, given: TableOptions) -> TableOptions:
     """Return the options that read other rows as the first ones were read."""
@@ -118,15 +116,15 @@ class ParquetStream:
     """The rows of one Parquet file, or of several with the same columns."""
 
     def __init__(
-        self, path: Path, files: Sequence[Path], size: int = ROWS_AT_ONCE, **options: Any
+        self, path: Path, files: Sequence[Path], size: int = CHUNK_BYTES, **options: Any
     ) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self._size = size
         self._path, self._given = path, TableOptions(**options)
         try:
             self._files = [pq.ParquetFile(file) for file in files]
+            self._size = max(size // (8 * self._files[0].metadata.num_columns), 1)  # in rows
             batch = next(self._files[0].iter_batches(self._size))
         except pa.ArrowException as error:
             raise ValueError(f"{path} is not a readable Parquet file: {error}") from error

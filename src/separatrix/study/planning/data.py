@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data import BlockRows, Dataset
+from separatrix.cluster import is_collection
+from separatrix.data import Block, BlockRows, Dataset
 from separatrix.data.on_disk import StoredRows
 from separatrix.estimators import GradientDescentClassifier
+from separatrix.estimators.checks.placed_data import place_rows, place_validation_rows
 from separatrix.estimators.checks.training_data import make_dataset, make_validation_set
 from separatrix.features.settings import Settings
 from separatrix.readers import Source, load
@@ -60,10 +62,16 @@ class StudyData:
         val_weights: Any = None,
     ) -> StudyData:
         """Check arrays or data frames. `fingerprint` is that of their source, if there is one."""
+        if is_collection(X):
+            X, y, weights = place_rows(X, y, weights), None, None
+        if is_collection(X_val):
+            X_val, y_val = place_validation_rows(X_val, y_val), None
         estimator = GradientDescentClassifier()  # all estimators check rows in the same way
         training = make_dataset(estimator, X, y, weights)
         validation = make_validation_set(estimator, X_val, y_val, training, val_weights)
-        if feature_names is None and hasattr(X, "columns"):
+        if isinstance(X, BlockRows):
+            feature_names = X.feature_names
+        elif feature_names is None and hasattr(X, "columns"):
             feature_names = [str(column) for column in X.columns]
         digest = _digest(X, y, X_val, y_val, weights, val_weights)
         rows = {"train": training.n_samples}
@@ -156,6 +164,11 @@ def _digest(X: Any, y: Any, X_val: Any, y_val: Any, *weights: Any) -> str:
         if table is None:
             digest.update(b"none")
             continue
+        if isinstance(table, BlockRows):
+            digest.update(repr(table.labels.tolist()).encode())
+            for found in table.dataset().map_blocks(_digest_of_block):
+                digest.update(found)
+            continue
         table = table if hasattr(table, "tocsr") else np.asarray(table)
         table = table.tocsr() if hasattr(table, "tocsr") else table
         digest.update(Source("", table, np.asarray(labels)).fingerprint.encode())
@@ -163,3 +176,13 @@ def _digest(X: Any, y: Any, X_val: Any, y_val: Any, *weights: Any) -> str:
         if column is not None:
             digest.update(np.asarray(column, "<f8").tobytes())
     return digest.hexdigest()
+
+
+def _digest_of_block(block: Block) -> bytes:
+    """Return the SHA-256 of the features, class numbers and weights of a block."""
+    X = block.X.X
+    arrays = (X.indptr, X.indices, X.data) if block.X.is_sparse else (X,)
+    digest = hashlib.sha256(repr(block.X.shape).encode())
+    for a in (*arrays, block.y, block.weights):
+        digest.update(np.ascontiguousarray(a).tobytes())
+    return digest.digest()

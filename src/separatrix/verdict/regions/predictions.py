@@ -54,6 +54,19 @@ class ScoreBounds:
             lead = np.where(classes == j, lead, np.minimum(lead, ahead))
         return lead
 
+    def lags(self, classes: Array) -> Array:
+        """Return by how much another class certainly leads over some classes (n, B).
+
+        It is the highest of the lowest leads. If it is above 0, the class is not predicted.
+        """
+        if self.low.shape[2] == 1:
+            return np.where(classes == 1, -self.high[:, :, 0], self.low[:, :, 0])
+        lag = np.full(classes.shape, -np.inf)
+        for j in range(self.low.shape[2]):
+            ahead = self._difference(np.full_like(classes, j), classes)
+            lag = np.where(classes == j, lag, np.maximum(lag, ahead))
+        return lag
+
     def _difference(self, first: Array, second: Array) -> Array:
         """Return lower bounds (n, B) on the score of one class (n, B) minus that of another."""
         if self.half is None:

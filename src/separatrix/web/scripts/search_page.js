@@ -4,6 +4,7 @@ import { element, fill } from "./dom.js";
 import { diagnosesView, metricsView } from "./metrics.js";
 import { parameterMapView } from "./parameter_map.js";
 import { calibrationView, confusionView } from "./predictions.js";
+import { proofView } from "./proof.js";
 import { readRows } from "./ranked_rows.js";
 import { sampleView } from "./sample.js";
 import { scoresView } from "./scores.js";
@@ -19,11 +20,12 @@ const DEFAULTS = { sort: "", order: "up", filter: "", page: "0", all: "", column
 export function start(root, data) {
   const state = createState(DEFAULTS);
   const header = headerView(), verdict = verdictView(), table = tableView(state), scores = scoresView(state);
+  const proof = proofView();
   const map = parameterMapView(state), diagnoses = diagnosesView(), metrics = metricsView();
   const sample = sampleView(), about = aboutView("search");
   const model = [confusionView(), calibrationView(), weightsView()];
-  const views = [header, verdict, table, scores, diagnoses, metrics, ...model, sample, about];
-  fill(root, header.node, element("main", {}, verdict.node, table.node,
+  const views = [header, verdict, proof, table, scores, diagnoses, metrics, ...model, sample, about];
+  fill(root, header.node, element("main", {}, verdict.node, data.certified && proof.node, table.node,
     element("section", { class: "figures wide-first" }, scores.node, map.node), diagnoses.node,
     element("section", { class: "best-figures" }, element("h2", {}, "The model of the best parameters"),
       metrics.node, element("div", { class: "figures" }, model.map(view => view.node))),

@@ -25,7 +25,12 @@ from separatrix.data.on_disk.block_writer import (
     require_free,
 )
 from separatrix.data.on_disk.manifest import Manifest
-from separatrix.data.on_disk.memory import as_bytes, rows_of_blocks, usual_memory
+from separatrix.data.on_disk.memory import (
+    as_bytes,
+    chunk_bytes,
+    rows_of_blocks,
+    usual_memory,
+)
 from separatrix.features.incremental import fit_preparation
 from separatrix.features.preparation import Preparation
 from separatrix.features.settings import Settings
@@ -100,7 +105,8 @@ def convert(
     room = usual_memory() if memory is None else as_bytes(memory)
     require_free(place)
     tell = on_progress or (lambda stage, done, total: None)
-    stream = open_stream(source, reading, split=split, seed=seed)
+    size = chunk_bytes(room)
+    stream = open_stream(source, reading, split=split, seed=seed, size=size)
     chosen = _settings_of(settings, next(stream.chunks()).table)
     options = rows_per_block, memory, chosen, split, seed, sorted(reading.items())
     key = {"source": source_key(source), "options": repr(options)}

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.readers.label_column import class_labels
+from separatrix.readers.columns import to_words
+from separatrix.readers.label_column import class_labels, is_quantity
 from separatrix.readers.rows.row_order import draw_split
 from separatrix.readers.source import Source
-from separatrix.readers.splits import SHARES, Split, Splits, given_rows, own_splits
+from separatrix.readers.splits import SHARES, Split, Splits, checked_shares, given_rows, own_splits
 from separatrix.readers.streams.stream import RowStream, StreamFacts
 from separatrix.workflow.preparing import require_labelled
 
@@ -32,6 +33,8 @@ class RowLabels:
             return facts.splits, notes
         if isinstance(split, Mapping):
             return given_rows(split, n), notes
+        if split is not None and checked_shares(split)[0] == 1.0:
+            return {"train": np.arange(n)}, ["All rows are training rows."]
         if facts.own_splits is not None and split is None:
             return own_splits(facts.own_splits, self.codes, seed, notes), notes
         splits, note = draw_split(self.codes, n, seed, SHARES if split is None else split)
@@ -54,8 +57,8 @@ def read_labels(stream: RowStream, on_rows: Callable[[int], None]) -> RowLabels:
     parts = [np.searchsorted(classes, own)[part] for own, part in zip(found, codes)]
     numbers = np.concatenate(parts).astype(np.int32)
     notes = list[str]()
-    if classes.dtype.kind == "f":
-        classes = _named(stream.facts, classes, numbers, notes)
+    if is_quantity(classes):
+        classes, numbers = _named(stream.facts, classes, numbers, notes)
     s = np.concatenate(weights) if weights else None
     return RowLabels(numbers, classes, s, notes)
 
@@ -68,10 +71,11 @@ def _only_labels(facts: StreamFacts, y: Array | None) -> Source:
     return Source(facts.name, table, y, None, facts.notes)
 
 
-def _named(facts: StreamFacts, classes: Array, numbers: Array, notes: list[str]) -> Array:
-    """Return whole numbers as integers and few fractional labels as words; refuse quantities."""
+def _named(
+    facts: StreamFacts, classes: Array, numbers: Array, notes: list[str]
+) -> tuple[Array, Array]:
+    """Return few fractional labels as sorted words, with new numbers; refuse quantities."""
     y = class_labels(classes[numbers], notes)
     require_labelled(Source(facts.name, np.zeros((len(y), 1)), y, None, facts.notes))
-    if y.dtype.kind != "f":
-        return class_labels(np.repeat(classes, 2), [])[::2]
-    return classes
+    words, new = np.unique(to_words(classes).astype(str), return_inverse=True)
+    return words, new.astype(np.int32)[numbers]

@@ -26,6 +26,8 @@ _OF_TWO = {  # scores of the second class: scikit-learn's function and its input
     "average_precision": ("average_precision_score", "decision_function"),
 }
 _OF_PROBABILITIES = ("neg_log_loss",)
+# The scores that a search can prove, and what is bounded.
+PROVEN_SCORES = {"accuracy": "error", "neg_log_loss": "log_loss"}
 SCORINGS = (*_ANY, *_OF_TWO, *_OF_PROBABILITIES)
 
 
@@ -74,3 +76,35 @@ def make_search_scorer(scoring: str, classes: Array) -> Any:
 def needs_probabilities(scoring: str) -> bool:
     """Return whether a score needs probabilities, which not all models have."""
     return scoring in _OF_PROBABILITIES
+
+
+def require_provable(scoring: str, has_l1: bool, stored: bool) -> None:
+    """Raise unless a search with these options can be proven."""
+    certify = Parameter("certify")
+    if scoring not in PROVEN_SCORES:
+        raise OptionError(
+            Message(
+                "{scoring:subject} must be {known} with {certify}. Got {given!r} instead.",
+                scoring=Parameter("scoring"),
+                known=" or ".join(PROVEN_SCORES),
+                certify=certify,
+                given=scoring,
+            )
+        )
+    if has_l1:
+        raise OptionError(
+            Message(
+                "{l1} cannot be used with {certify}: with an L1 penalty nothing bounds the optimum "
+                "for other values of C. Omit one of them.",
+                l1=Parameter("l1"),
+                certify=certify,
+            )
+        )
+    if stored:
+        raise OptionError(
+            Message(
+                "{certify} needs all rows in memory, and these are stored. Give the original "
+                "source, or omit {certify}.",
+                certify=certify,
+            )
+        )

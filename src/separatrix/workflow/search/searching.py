@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -25,8 +25,9 @@ from separatrix.features.settings import Settings
 from separatrix.matrix import Array
 from separatrix.model_files.bundle import Bundle
 from separatrix.model_selection import GridSearchCV
+from separatrix.model_selection.certified import SearchProgress, certified_search
 from separatrix.readers import Columns, Source
-from separatrix.readers.stored_source import StoredSource
+from separatrix.readers.streams.stored_source import StoredSource
 from separatrix.training.recording.callbacks import OnProgress, renumbered
 from separatrix.workflow.facts import (
     collect_convergence_warnings,
@@ -41,6 +42,7 @@ from separatrix.workflow.model_families import (
     ModelOptions,
     build_estimator,
     find_family,
+    provable_family,
 )
 from separatrix.workflow.preparing import (
     choose_settings,
@@ -48,11 +50,25 @@ from separatrix.workflow.preparing import (
     require_labelled,
     require_learnable,
 )
+from separatrix.workflow.search.search_candidates import (
+    SearchedCandidates,
+    best_candidate,
+    candidate_facts,
+)
 from separatrix.workflow.search.search_folds import make_folds
-from separatrix.workflow.search.search_scorers import make_search_scorer, needs_probabilities
+from separatrix.workflow.search.search_scorers import (
+    PROVEN_SCORES,
+    make_search_scorer,
+    needs_probabilities,
+    require_provable,
+)
 from separatrix.workflow.stored_preparation import preparation_of, settings_of
 
 DEFAULT_CS = (0.01, 0.1, 1.0, 10.0, 100.0)
+DEFAULT_INTERVAL = (1e-3, 1e3)
+ONE_PREPARATION = (
+    "The rows were prepared once for all folds, because a proof needs the same columns in each."
+)
 
 
 class PrepareRows(TransformerMixin, BaseEstimator):
@@ -98,15 +114,20 @@ def search_source(
     options: ModelOptions | None = None,
     settings: Settings | None = None,
     *,
-    Cs: Sequence[float] = DEFAULT_CS,
+    Cs: Sequence[float] | None = None,
     l1s: Sequence[float] | None = None,
     folds: int = 5,
     scoring: str = "accuracy",
+    certify: float | None = None,
     on_progress: OnProgress | None = None,
+    on_proof: Callable[[SearchProgress], None] | None = None,
 ) -> SearchedSource:
     """Choose the penalty on stratified folds of the training and validation rows.
 
-    The best candidate is then trained on all of these rows and evaluated on the test rows.
+    The best candidate is then trained on all of these rows and evaluated on the test rows. With
+    `certify`, `Cs` are the ends of an interval (by default 0.001 and 1000), and the search ends
+    when no C of the interval is better by more than `certify`. The candidates are the values of C
+    that it trained, and `on_proof` is called as by `certified_search`.
 
     `on_progress` is called as by `GridSearchCV.fit`; the final model has the number after the
     fits of the cross-validation. If it raises `Interrupted`, the facts cover the fits completed
@@ -134,6 +155,10 @@ def search_source(
     y = source.y[rows]
     classes, counts = np.unique(y, return_counts=True)
     family = find_family(model, len(classes))
+    if certify is not None:
+        require_provable(scoring, bool(l1s), stored)
+        family = provable_family(model, len(classes), certify)
+    Cs = (DEFAULT_CS if certify is None else DEFAULT_INTERVAL) if Cs is None else Cs
     grid: dict[str, list[float]] = {"C": list(Cs)} | ({"l1_ratio": list(l1s)} if l1s else {})
     if "C" not in family.takes:
         raise OptionError(f"The model '{family.name}' has no penalty to search for.", "model")
@@ -150,25 +175,31 @@ def search_source(
             "ignore", "The least populated class", UserWarning
         )  # reported as a note
         warnings.filterwarnings("ignore", category=UndefinedMetricWarning)  # counts as 0
-        search = _search(prepare, estimator, grid, rows, y, own_folds, scorer, on_progress)
-    candidates = _candidate_facts(search, folds)
+        if certify is None:
+            search = _search(prepare, estimator, grid, rows, y, own_folds, scorer, on_progress)
+            done = SearchedCandidates.of(search, folds)
+        else:
+            done = _prove(prepare, estimator, Cs, rows, y, own_folds, scoring, certify, on_proof)
+    candidates = done.candidates
     facts: dict[str, Any] = {
         "source": source_facts(source, preparation, classes),
         "notes": [
             *source.notes,
             *([note] if note else _rare(folds, classes, counts)),
             *([] if stored else describe_preparation(preparation, settings)),
+            *done.notes,
         ],
         "folds": folds,
         "scoring": scoring,
         "candidates": candidates,
-        "interrupted": search.interrupted_,
-        "batches": getattr(search, "n_batches_", None),  # None: by scikit-learn's own search
-        "passes": getattr(search, "n_passes_", None),
-        "warnings": told,
-        "best": _best(candidates, folds),
+        "interrupted": done.interrupted,
+        "batches": done.batches,
+        "passes": done.passes,
+        "warnings": [*told, *done.warnings],
+        "best": best_candidate(candidates, folds),
+        "certified": done.certified,
     }
-    if search.interrupted_:
+    if done.interrupted:
         about = {"name": family.name, "about": family.about_for(len(classes))}
         return SearchedSource(None, facts | {"model": about})
     best = build_estimator(family, replace(options, **facts["best"]))
@@ -183,7 +214,7 @@ def search_source(
         metrics["test"] = measure_model(best, prepare.transform(test), source.y[test], weights)
     facts |= {
         "model": model_facts(family, best),
-        "advice": _advice(grid, facts["best"]),
+        "advice": _advice(grid["C"], facts["best"]["C"], "grid" if certify is None else "interval"),
         "verdict": verdict_facts(best) | {"seconds": time.perf_counter() - began},
         "metrics": metrics,
     }
@@ -264,6 +295,48 @@ def _search(
         return search.fit(X, y, on_progress=on_progress, **given)
 
 
+def _prove(
+    prepare: PrepareRows,
+    estimator: Any,
+    C: Sequence[float],
+    rows: Array,
+    y: Array,
+    folds: int | list[tuple[Array, Array]],
+    scoring: str,
+    epsilon: float,
+    on_proof: Callable[[SearchProgress], None] | None,
+) -> SearchedCandidates:
+    """Search the interval of C with a proof."""
+    own = learns_only_scales(prepare.source.table, prepare.settings)
+    X, steps = _unscaled(prepare, rows) if own else (prepare.transform(rows), [])
+    if steps and steps[0][1].with_mean and not estimator._has_free_bias():
+        own, X, steps = False, prepare.transform(rows), []
+    found = certified_search(
+        X,
+        y,
+        Pipeline([*steps, ("model", estimator)]) if steps else estimator,
+        C=list(C),
+        epsilon=epsilon,
+        cv=folds,
+        measure=PROVEN_SCORES[scoring],
+        sample_weight=prepare.source.rows(rows).weights,
+        on_progress=on_proof,
+    )
+    top = 1.0 if scoring == "accuracy" else 0.0
+    return SearchedCandidates(
+        [
+            candidate_facts({"C": float(C)}, top - scores)
+            for C, scores in zip(found.points, found.fold_errors)
+        ],
+        found.interrupted,
+        found.n_batches,
+        found.n_passes,
+        notes=[] if own else [ONE_PREPARATION],
+        warnings=[] if found.complete else [found.sentences()[1]],
+        certified=found.facts(),
+    )
+
+
 def _unscaled(prepare: PrepareRows, rows: Array) -> tuple[Any, list[tuple[str, Any]]]:
     """Return one matrix for all folds and candidates, and the scaler as a pipeline step.
 
@@ -303,52 +376,13 @@ def _has_gap(values: Any) -> bool:
     return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
-def _candidate_facts(search: Any, folds: int) -> list[dict[str, Any]]:
-    """Return the parameters and scores of every candidate; scores of missing folds are None."""
-    table = search.cv_results_
-    scores: Array = np.array([table[f"split{k}_test_score"] for k in range(folds)])
-    return [
-        _scores_of_candidate(_option_values(given), scores[:, c])
-        for c, given in enumerate(table["params"])
-    ]
-
-
-def _scores_of_candidate(parameters: dict[str, float], scores: Array) -> dict[str, Any]:
-    done = scores[~np.isnan(scores)]
-    spread = float(done.std()) if len(done) else None
-    return {
-        "parameters": parameters,
-        "folds_done": len(done),
-        "mean": float(done.mean()) if len(done) else None,
-        "deviation": spread,
-        "two_deviations": None if spread is None else 2 * spread,
-        "scores": [None if np.isnan(score) else float(score) for score in scores],
-    }
-
-
-def _best(candidates: Sequence[dict[str, Any]], folds: int) -> dict[str, float] | None:
-    """Return the first candidate with the highest mean among those that completed all folds."""
-    whole = [candidate for candidate in candidates if candidate["folds_done"] == folds]
-    best = max(whole, key=lambda candidate: float(candidate["mean"]), default=None)
-    return None if best is None else dict(best["parameters"])
-
-
-def _option_values(given: dict[str, Any]) -> dict[str, float]:
-    """Return parameters by the names of the options."""
-    names = {name: name.removeprefix("model__") for name in given}
-    return {
-        "l1" if names[name] == "l1_ratio" else names[name]: float(value)
-        for name, value in given.items()
-    }
-
-
-def _advice(grid: dict[str, list[float]], best: dict[str, float]) -> str | None:
-    """Return advice to extend the grid if the best C is its smallest or largest value."""
-    Cs, chosen = sorted(grid["C"]), best["C"]
+def _advice(Cs: list[float], chosen: float, of: str) -> str | None:
+    """Return advice to extend the grid or interval if the best C is its smallest or largest."""
+    Cs = sorted(Cs)
     if len(Cs) > 1 and chosen == Cs[-1]:
-        return f"The best C is the largest in the grid: try larger values, up to {10 * chosen:g}."
+        return f"The best C is the largest in the {of}: try larger values, up to {10 * chosen:g}."
     if len(Cs) > 1 and chosen == Cs[0]:
         return (
-            f"The best C is the smallest in the grid: try smaller values, down to {chosen / 10:g}."
+            f"The best C is the smallest in the {of}: try smaller values, down to {chosen / 10:g}."
         )
     return None

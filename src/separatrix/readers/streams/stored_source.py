@@ -72,10 +72,11 @@ class StoredSource(Source):
         return self if tuple(self.table.parts) == (part,) else StoredSource(self.table.part(part))
 
 
-def open_source(folder: Path, options: dict[str, Any]) -> StoredSource:
-    """Open all rows of a folder of blocks; the only option is `memory`."""
+def open_source(
+    folder: Path, options: dict[str, Any], memory: int | str | None = None
+) -> StoredSource:
+    """Open all rows of a folder of blocks; no option of a reader may be given."""
     given = {name: value for name, value in options.items() if value is not None}
-    memory = given.pop("memory", None)
     if given:
         raise ParameterError(
             Message(
