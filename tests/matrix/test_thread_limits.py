@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,11 @@ with threadpool_limits(1, user_api="blas"):
 """
 
 
-def output_of(code: str, **variables: str) -> str:
-    """Return what a new process prints whose number of threads only `variables` set."""
+def output_of(code: str | Path, **variables: str) -> str:
+    """Return what a script prints in a new process whose threads only `variables` set."""
     others = {name: text for name, text in os.environ.items() if name not in VARIABLES}
     done = subprocess.run(
-        [sys.executable, "-c", TELL + code],
+        [sys.executable, *([code] if isinstance(code, Path) else ["-c", TELL + code])],
         env=others | variables,
         capture_output=True,
         text=True,
@@ -125,6 +126,38 @@ needs_fork = pytest.mark.skipif(
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no CPU affinity")
 def test_forked_processes_read_the_affinity_unless_the_threads_are_set() -> None:
     assert output_of(FORKED) == "1 9 4"
+
+
+POOL = """
+import multiprocessing
+from joblib import Parallel, delayed
+
+def of_pool(method):
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        return pool.apply_async(get_threads).get(timeout=120)
+
+if __name__ == "__main__":
+    # A spawned worker that imports the package with the main script is no daemon yet.
+    from separatrix.matrix import get_threads, set_threads
+    print(*[of_pool(method) for method in multiprocessing.get_all_start_methods()])
+    print(*Parallel(n_jobs=2, backend="multiprocessing")(delayed(get_threads)() for _ in "ab"))
+    set_threads(4)
+    if "fork" in multiprocessing.get_all_start_methods():
+        print(of_pool("fork"))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variables", [{}, {"OMP_NUM_THREADS": "3"}, {"SEPARATRIX_THREADS": "5"}])
+def test_the_workers_of_a_pool_use_one_thread_unless_a_number_is_given(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    expected = next(iter(variables.values()), "1")
+    script = tmp_path / "pool.py"
+    script.write_text(POOL)
+    ways = multiprocessing.get_all_start_methods()
+    lines = [" ".join([expected] * len(ways)), f"{expected} {expected}"]
+    assert output_of(script, **variables).split("\n") == lines + ["4"] * ("fork" in ways)
 
 
 def product(_: int = 0) -> np.ndarray:

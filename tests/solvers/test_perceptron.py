@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from separatrix import Perceptron, fit_many
 from separatrix.data import Block
-from separatrix.matrix import Matrix
 from separatrix.solvers import PerceptronRule
-from separatrix.solvers.perceptron import ENTRIES_AT_ONCE, _contents
 
 CORNERS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 TUMOURS = np.array([[10, 52], [2, 73], [5, 55], [12, 49]])
@@ -187,41 +185,6 @@ def test_partial_fit_continues_training():
     for _ in range(6):
         step.partial_fit(X, y, classes=[0, 1, 2])
     assert step.coef_.tobytes() == whole.coef_.tobytes()
-
-
-def test_the_key_of_a_row_depends_on_its_numbers_and_not_on_their_storage():
-    rng = np.random.default_rng(0)
-    X = rng.integers(-3, 4, size=(200, 5)) * (rng.random((200, 5)) < 0.5)
-    keys = _contents(Matrix(X.astype(float)))
-    negative = np.where(X == 0, -0.0, X)
-    explicit = sp.csr_array(np.where(X == 0, 9.0, X))
-    explicit.data[explicit.data == 9.0] = 0.0
-    for same in (
-        X, X.astype(np.float32), X.astype(np.int8), np.asfortranarray(X), negative, explicit,
-        explicit.tocsc(), sp.csr_array(X), sp.csc_array(X), sp.csr_array(X.astype(np.float32)),
-        sp.coo_array(X),
-    ):  # fmt: skip
-        np.testing.assert_array_equal(_contents(Matrix(same)), keys)
-    _, groups = np.unique(X, axis=0, return_inverse=True)
-    _, by_key = np.unique(keys, return_inverse=True)
-    assert len({*zip(groups.ravel(), by_key)}) == groups.max() + 1 == by_key.max() + 1
-
-
-def test_keys_differ_by_the_last_bit_the_sign_and_the_column():
-    x = 1 / 3
-    rows = [[x, 0, 0], [0, x, 0], [-x, 0, 0], [np.nextafter(x, 1), 0, 0], [x, x, 0], [0, 0, 0]]
-    assert len(set(_contents(Matrix(np.array(rows))))) == len(rows)
-
-
-def test_keys_do_not_depend_on_the_pieces_in_which_data_is_read():
-    d = 40
-    X = np.random.default_rng(0).normal(size=(2 * ENTRIES_AT_ONCE // d + 3, d))
-    keys = _contents(Matrix(X))
-    assert len(set(keys)) == len(X)
-    last = slice(ENTRIES_AT_ONCE // d - 2, None)
-    np.testing.assert_array_equal(_contents(Matrix(X[last])), keys[last])
-    for convert in (sp.csr_array, sp.csc_array):
-        np.testing.assert_array_equal(_contents(Matrix(convert(X))), keys)
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])

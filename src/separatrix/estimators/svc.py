@@ -11,21 +11,20 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from separatrix._sklearn_compat import CallbackSupportMixin
-from separatrix.data import Dataset
 from separatrix.errors import Message, Parameter, ParameterError
+from separatrix.estimators.checks.class_weights import with_class_weights
 from separatrix.estimators.checks.training_data import as_weights
 from separatrix.estimators.checks.validation import (
     require_choice,
     require_flag,
     require_number,
 )
-from separatrix.estimators.decisions.calibration import Sigmoids, held_out_scores
+from separatrix.estimators.decisions.calibration import Sigmoids, draw_folds, held_out_scores
 from separatrix.estimators.linear_classifier import ACCEPTED
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.scikit_learn_parameters import own_multiclass, split_positional
 from separatrix.losses import LOSSES, Loss, OneVsRest
 from separatrix.matrix import Array
-from separatrix.training.task import Task
 
 FORMS = ("ovr", "weston_watkins", "crammer_singer")
 
@@ -57,8 +56,12 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         do this with 1.0.
     probability : int or False, default=False
         Number of folds for calibrating probabilities by Platt scaling: a sigmoid is fitted to
-        the decision values of held-out rows. With several classes there is one sigmoid per class
-        against the rest, and the probabilities are divided by their sum.
+        the decision values of held-out rows. With several classes it gives the probability of each
+        class against the rest, and the probabilities are divided by their sum. The class with the
+        highest score has the highest probability, and with two classes a score of 0 has the
+        probability 1/2. So `predict` returns the most probable class, until `choose_threshold`
+        changes the threshold. With `class_weight`, the probabilities are those of rows with these
+        weights.
     l1_ratio, solver, tol, max_iter, fit_intercept, class_weight, warm_start, random_state,
     certified
         See LogisticRegression.
@@ -169,12 +172,6 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
             return 0.0
         return 1.0 / self.intercept_scaling
 
-    def _make_task(self, data: Dataset, factors: Array | None = None) -> Task:
-        task = super()._make_task(data, factors)
-        if self.probability is not False:
-            _require_rows_for_folds(data, int(self.probability))
-        return task
-
     def _needs_memory(self, has_validation: bool) -> str:
         return "" if self.probability is False else f"probability={self.probability}"
 
@@ -186,13 +183,17 @@ class LinearSVC(CallbackSupportMixin, OptimumClassifier):
         labels = column_or_1d(y)
         given = as_weights(sample_weight, checked, 1)
         s = np.ones(len(labels)) if given is None else given
+        y = np.searchsorted(self.classes_, labels)
+        # Probabilities for the weighted classes, like the scores: both agree on the likelier class.
+        weighted = with_class_weights(s, y, self.classes_, [self.class_weight])
+        assert weighted is not None
+        folds = draw_folds(checked, labels, weighted, int(self.probability), self._seed())
         models = [
             clone(self).set_params(probability=False, warm_start=False)
-            for _ in range(int(self.probability))
+            for _ in range(folds.max() + 1)
         ]
-        scores = held_out_scores(models, checked, labels, s, self._seed())
-        y, rows = np.searchsorted(self.classes_, labels), s > 0.0
-        self._sigmoids = Sigmoids.fit(scores[rows], y[rows], s[rows])
+        scores, rows = held_out_scores(models, checked, labels, s, folds), folds >= 0
+        self._sigmoids = Sigmoids.fit(scores[rows], y[rows], weighted[rows])
 
     def _has_probabilities(self) -> bool:
         if self.probability is not False:
@@ -230,22 +231,5 @@ def _require_folds(probability: Any) -> None:
                 probability=Parameter("probability"),
                 given=probability,
                 usual=Parameter("probability", 5),
-            )
-        )
-
-
-def _require_rows_for_folds(data: Dataset, folds: int) -> None:
-    """Raise if a class has fewer rows with positive weight than there are folds."""
-    counts = data.class_counts()
-    if counts.min() < folds:
-        raise ParameterError(
-            Message(
-                "{probability} needs at least {folds} rows of every class, but class {rarest} has "
-                "{rows} rows with a positive weight. Use fewer folds, or {none}.",
-                probability=Parameter("probability", folds),
-                folds=folds,
-                rarest=data.classes[counts.argmin()],
-                rows=counts.min(),
-                none=Parameter("probability", False),
             )
         )

@@ -6,18 +6,21 @@ The first of these that is given decides:
 2. the environment variable SEPARATRIX_THREADS
 3. a limit of threadpoolctl
 4. the environment variable OMP_NUM_THREADS, which joblib sets in its worker processes
-5. the number of available cores
+5. 1 in a daemonic process of multiprocessing, such as the workers of a Pool, which share the cores
+6. the number of available cores
 
-The variables and the cores are read at import, and again in a forked process.
+The variables and the cores are read at import, and again in a new process.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import numbers
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.util import register_after_fork
 from threading import Lock
 
 from threadpoolctl import LibController, register
@@ -121,6 +124,8 @@ def _default_threads() -> int:
     """Return the number of threads if neither the user nor threadpoolctl sets it."""
     first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     given = int(first) if first.isdecimal() else 0  # OpenMP ignores other texts, too
+    if not given and multiprocessing.current_process().daemon:
+        return 1
     return min(given or available_cores(), MOST_THREADS)
 
 
@@ -148,3 +153,5 @@ _use_default()
 register(KernelThreads)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_use_default)
+# A child of multiprocessing knows only later that it is a daemon.
+register_after_fork(_source, lambda _: _use_default())

@@ -10,13 +10,13 @@ import numpy as np
 import separatrix._core as _core
 from separatrix.data import Block
 from separatrix.matrix import Array, Matrix
+from separatrix.matrix.row_keys import row_keys, scramble
 from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solver_state import State
 from separatrix.solvers.optimiser import UniformSolver
 from separatrix.solvers.protocol import NO_L1, NO_L2, Need
 
-ENTRIES_AT_ONCE = 1 << 17
 PERCEPTRON_LOSS = Need(
     "the perceptron loss", lambda loss, l1, l2, one_block: loss.name == "perceptron"
 )
@@ -76,7 +76,7 @@ class PerceptronRule(UniformSolver):
         """
         X = block.X
         if id(X) not in self._keys:
-            self._keys[id(X)] = (X, _contents(X))
+            self._keys[id(X)] = (X, row_keys(X))
         return _order(block, self._keys[id(X)][1], self.seed, epoch)
 
     def shared_key(self) -> Hashable:
@@ -100,7 +100,7 @@ def show_rows(
         block.y,
         block.s,
         scale,
-        _order(block, _contents(block.X), seed, epoch) if order is None else order,
+        _order(block, row_keys(block.X), seed, epoch) if order is None else order,
         model.W,
         model.b,
         bias,
@@ -113,45 +113,4 @@ def show_rows(
 def _order(block: Block, keys: Array, seed: int, epoch: int) -> Array:
     salt = np.random.default_rng((seed, epoch)).integers(2**63, dtype=np.uint64)
     labels = block.y if block.y.ndim == 1 else block.y[:, 0]
-    return np.lexsort((labels, _mix(keys ^ salt)))
-
-
-def _contents(X: Matrix) -> Array:
-    """Return a number (n,) for every row that depends on its contents only, dense or sparse.
-
-    It is the sum, modulo 2^64, of hashes of the column and the float64 bits of all entries that are
-    not 0. Rows are read in pieces, so no array of the size of X is made.
-    """
-    keys = np.zeros(X.shape[0], np.uint64)
-    if X.is_sparse:
-        A = X.X
-        for first in range(0, A.nnz, ENTRIES_AT_ONCE):
-            at = np.arange(first, min(first + ENTRIES_AT_ONCE, A.nnz))
-            outer, inner = np.searchsorted(A.indptr, at, side="right") - 1, A.indices[at]
-            rows, columns = (outer, inner) if A.format == "csr" else (inner, outer)
-            np.add.at(keys, rows, _hash(A.data[at], _column_keys(columns)))
-        return keys
-    columns = _column_keys(np.arange(X.shape[1]))
-    height = max(ENTRIES_AT_ONCE // max(X.shape[1], 1), 1)
-    for first in range(0, X.shape[0], height):
-        piece = slice(first, first + height)
-        keys[piece] = _hash(X.X[piece], columns).sum(axis=1)
-    return keys
-
-
-def _hash(values: Array, columns: Array) -> Array:
-    """Return a hash of each entry from its column's key and its bits; 0 for an entry of 0 or -0."""
-    bits = np.ascontiguousarray(values, np.float64).view(np.uint64)
-    return np.where(values == 0, np.uint64(0), _mix(bits ^ columns))
-
-
-def _column_keys(columns: Array) -> Array:
-    return _mix(columns.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
-
-
-def _mix(keys: Array) -> Array:
-    """Scramble 64-bit numbers (Stafford's variant 13, as in splitmix64)."""
-    with np.errstate(over="ignore"):
-        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return keys ^ (keys >> np.uint64(31))
+    return np.lexsort((labels, scramble(keys ^ salt)))

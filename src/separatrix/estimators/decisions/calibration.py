@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.losses import LOSSES, OneVsRest
-from separatrix.matrix import Array
+from separatrix.matrix import Array, Matrix
+from separatrix.matrix.row_keys import row_keys, scramble
+
+SMALLEST_SLOPE = 1e-6  # of a sigmoid, divided by the largest score
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +26,10 @@ class Sigmoids:
     `slope` (K,) holds the a_k and `offset` (K,) the c_k. A single score gives the probability of
     the second class. With several scores, each p_k is the probability of class k against the rest,
     and the p_k are divided by their sum.
+
+    `fit` keeps the order of the scores, so that `predict` returns the most probable class: a score
+    of 0 between two classes has the probability 1/2 (c = 0), several classes have the same sigmoid,
+    and slopes are positive.
 
     See J. Platt, Probabilistic outputs for support vector machines, 1999. The targets are
     (N+ + 1) / (N+ + 2) and 1 / (N- + 2), so the optimum is finite even if the scores separate
@@ -36,9 +43,12 @@ class Sigmoids:
     def fit(cls, scores: Array, y: Array, s: Array) -> Sigmoids:
         """Fit the sigmoids to scores (n, K), class numbers y (n,) and weights s (n,)."""
         K = scores.shape[1]
-        targets = [y == 1] if K == 1 else [y == k for k in range(K)]
-        slopes, offsets = zip(*(_fit(scores[:, k], target, s) for k, target in enumerate(targets)))
-        return cls(np.array(slopes), np.array(offsets))
+        if K == 1:
+            slope, offset = _fit(scores[:, 0], y == 1, s, bias=False)
+        else:
+            positive = y[:, None] == np.arange(K)
+            slope, offset = _fit(scores.ravel(), positive.ravel(), np.repeat(s, K), bias=True)
+        return cls(np.full(K, slope), np.full(K, offset))
 
     def probabilities(self, scores: Array) -> Array:
         """Return the probabilities (n, C) for scores (n, K)."""
@@ -49,36 +59,69 @@ class Sigmoids:
         return P[:, 0]
 
 
-def _fit(z: Array, positive: Array, s: Array) -> tuple[float, float]:
+def _fit(z: Array, positive: Array, s: Array, *, bias: bool) -> tuple[float, float]:
+    """Return the slope and the offset of the sigmoid of scores z (n,)."""
     many, few = float(s[positive].sum()), float(s[~positive].sum())
     target = np.where(positive, (many + 1.0) / (many + 2.0), 1.0 / (few + 2.0))
-    model = LogisticRegression(C=np.inf, tol=1e-8).fit(
+    model = LogisticRegression(C=np.inf, tol=1e-8, fit_intercept=bias).fit(
         np.concatenate([z, z])[:, None],
         np.repeat([1, 0], len(z)),
         sample_weight=np.concatenate([s * target, s * (1.0 - target)]),
     )
-    return float(model.coef_[0, 0]), float(model.intercept_[0])
+    slope, offset = float(model.coef_[0, 0]), float(model.intercept_[0])
+    least = SMALLEST_SLOPE / max(float(np.abs(z).max()), np.finfo(np.float64).tiny)
+    if slope >= least:
+        return slope, offset
+    # The held-out scores are no better than chance, so the probability hardly depends on them.
+    return least, float(np.log(s @ target) - np.log(s @ (1.0 - target))) if bias else 0.0
 
 
 def held_out_scores(
-    models: Sequence[LinearClassifier], X: Any, y: Array, s: Array, seed: int
+    models: Sequence[LinearClassifier], X: Any, y: Array, s: Array, folds: Array
 ) -> Array:
     """Return decision values (n, K) of rows from models that were trained without these rows.
 
-    The folds are columns of sample weights, so all models are trained as one batch. Rows with
-    weight 0 belong to no fold and get NaN.
+    Model k is trained without the rows of fold k. The folds are columns of sample weights, so all
+    models are trained as one batch. Rows without a fold get NaN.
     """
-    n, counts = len(y), np.flatnonzero(s > 0.0)
-    folds = StratifiedKFold(len(models), shuffle=True, random_state=seed)
-    parts = [counts[held_out] for _, held_out in folds.split(np.zeros(len(counts)), y[counts])]
-    weights = np.repeat(s[:, None], len(models), axis=1)
-    for k, rows in enumerate(parts):
-        weights[rows, k] = 0.0
+    weights = np.where(folds[:, None] == np.arange(len(models)), 0.0, s[:, None])
     fit_many(models, X, y, sample_weight=weights)
-    out = np.full((n, _columns(models[0])), np.nan)
-    for model, rows in zip(models, parts):
+    out = np.full((len(y), _columns(models[0])), np.nan)
+    for k, model in enumerate(models):
+        rows = np.flatnonzero(folds == k)
         out[rows] = model.decision_function(X[rows]).reshape(len(rows), -1)
     return out
+
+
+def draw_folds(X: Any, y: Array, s: Array, n_folds: int, seed: int) -> Array:
+    """Return the fold (n,) of every row, or -1 for rows that no fold holds out.
+
+    The folds depend on the contents of the rows, not on their positions. Equal rows of a class are
+    in the same fold, so a weight of 2 is the same as repeating the row. The different rows of each
+    class are spread evenly over the folds. Rows with weight 0 are in no fold, and neither are those
+    of a class whose rows are all equal, because training without them would lack the class.
+    """
+    salt = np.random.default_rng(seed).integers(2**63, dtype=np.uint64)
+    keys, used = scramble(row_keys(Matrix(X)) ^ salt), s > 0.0
+    folds, n_drawn, n_classes = np.full(len(y), -1), 0, 0
+    for label in np.unique(y[used]):
+        rows = np.flatnonzero(used & (y == label))
+        different, place = np.unique(keys[rows], return_inverse=True)
+        if len(different) > 1:
+            folds[rows] = (n_drawn + place.reshape(-1)) % n_folds
+            n_drawn, n_classes = n_drawn + len(different), n_classes + 1
+    if n_classes < 2:
+        raise ParameterError(
+            Message(
+                "{probability} needs two classes with at least two different rows of positive "
+                "weight, one to train on and one to calibrate on. Got {n_classes}. Use more rows, "
+                "or {none}.",
+                probability=Parameter("probability", n_folds),
+                n_classes=n_classes,
+                none=Parameter("probability", False),
+            )
+        )
+    return folds
 
 
 def _columns(model: LinearClassifier) -> int:
