@@ -93,6 +93,22 @@ def test_a_lost_connection_is_said_and_the_page_comes_back(browser, lab):
         assert page.locator("text=The connection to the lab is lost").count() == 0
 
 
+def test_no_control_of_a_study_covers_another(browser, lab):
+    with opened(browser, lab, "/studies/rates") as page:
+        page.wait_for_selector(".controls .axis")
+        boxes = page.evaluate("""
+            [...document.querySelectorAll(".controls button, .controls select")].map(node => {
+                const { left, top, right, bottom } = node.getBoundingClientRect();
+                return [left, top, right, bottom];
+            })""")
+    assert len(boxes) > 6
+    for k, (left, top, right, bottom) in enumerate(boxes):
+        for other in boxes[:k]:
+            width = min(right, other[2]) - max(left, other[0])
+            height = min(bottom, other[3]) - max(top, other[1])
+            assert min(width, height) < 2, "only the borders of buttons touch"
+
+
 def test_names_from_data_are_shown_as_text(browser, lab):
     bad = "<img src=x onerror=alert(1)><script>alert(2)</script>"
     rows = [f"{k % 5},{k % 3},{bad if k % 2 else '</script>'}" for k in range(40)]
@@ -141,6 +157,8 @@ def test_no_page_has_an_accessibility_problem(browser, lab, scheme):
         if path == "/new":
             page.select_option("select", "iris")
             page.wait_for_selector("text=32 runs")
+        if path == "/play#epoch=60":
+            page.wait_for_selector(".plane .state:not(:empty)")  # the marks, too, are checked
         page.evaluate(script)
         result = page.evaluate("axe.run({ resultTypes: ['violations'] })")
         found += [

@@ -35,6 +35,9 @@ def test_the_grid_enlarges_chooses_compares_and_marks_what_fails(browser, lab):
         assert states[0] == states[2] == ""
         assert {states[1], states[3]} <= {"diverged", "oscillates", "rises"}
         assert page.locator(".plane.best").count() == 1
+        assert page.inner_text(".planes .names") == "across: learning rate, down: momentum"
+        best = page.get_attribute(".plane.best", "aria-label").split(":")[0]
+        assert page.inner_text("#best-words").startswith(f"Best at this epoch (green): {best}.")
         title = page.locator(".view h2").first
         assert title.inner_text() == "learning rate 0.1, momentum 0"
         page.hover(".plane >> nth=2")
@@ -47,6 +50,28 @@ def test_the_grid_enlarges_chooses_compares_and_marks_what_fails(browser, lab):
         page.click(".plane >> nth=0", modifiers=["Shift"])
         assert page.locator(".view:visible").count() == 2
         assert "compared=0" in page.evaluate("location.hash")
+
+
+def test_the_weights_and_their_path_follow_the_epochs_while_playing(browser, lab):
+    with opened(browser, lab, f"/play{SMALL}") as page:
+        ready(page, 4)
+        page.wait_for_selector("text=The weights at epoch 0, and the next step")
+        page.click("text=▶ play")
+        heading = "[...document.querySelectorAll('h2')].map(h => h.textContent).join()"
+        until(page, f"/The weights at epoch [1-9]/.test({heading})")
+        assert page.locator("text=❚❚ pause").count() == 1
+
+
+def test_the_key_names_only_what_the_chart_shows(browser, lab):
+    points = "#data=drawn&points=-2,0,0;-1,0,0;1,0,1;2,0,1&features=linear&epoch=3"
+    losses = "&across=loss&acrossValues=softmax,logistic&down=momentum&downValues=0"
+    with opened(browser, lab, f"/play{points}{losses}") as page:
+        ready(page, 2)
+        key = page.inner_text(".note:has-text('Objective by epoch')")
+        assert "chosen model" in key
+        assert "validation" not in key
+        assert "lowest" not in key
+        assert not page.locator("#best-words").is_visible()
 
 
 def test_points_are_drawn_and_the_address_holds_them(browser, lab):

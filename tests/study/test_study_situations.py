@@ -82,7 +82,7 @@ SITUATIONS = [
     Situation("one unconverged run", rates(SLOW), 0, ("1 of 1 configuration did not converge",)),
     Situation("one diverged run", rates(GONE), None, ("only finished configuration diverged",)),
     Situation("all diverged", rates(GONE, GONE), None, ("All 2 finished configurations",)),
-    Situation("nothing finished", [], None, ("No configuration has finished",), waiting=3),
+    Situation("nothing finished", [], None, ("No verdict yet",), waiting=3),
     Situation("unfinished", rates({}, {"loss": 1.0}), 0, ("preliminary",), waiting=1,
               edges={"learning_rate": "low"}),
     Situation("lower loss wins", rates({"loss": 0.5}, {}), 1, ("1 has a higher loss",),

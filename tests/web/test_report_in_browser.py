@@ -309,11 +309,12 @@ def test_an_unfinished_study_has_a_page(open_page, facts, tmp_path):
     from dataclasses import replace
 
     rows = [replace(row, state="waiting", mark="", last={}, best={}) for row in facts.rows]
-    verdict = replace(facts.verdict, best=None, sentences=["No configuration has finished yet."])
+    sentence = "No verdict yet: no configuration has been evaluated."
+    verdict = replace(facts.verdict, best=None, sentences=[sentence])
     found = replace(facts, rows=rows, histories={}, verdict=verdict, finished=False, weights=None)
     place = write_report(found, tmp_path / "page.html")
     with open_page(place) as page:
-        assert page.texts(".verdict h2") == ["No configuration has finished yet."]
+        assert page.texts(".verdict h2") == [sentence]
         assert "not finished" in page.inner_text("header")
         assert page.locator(".runs tr.waiting").count() > 0
 

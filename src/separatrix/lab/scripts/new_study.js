@@ -47,7 +47,7 @@ function showError(error) {
 
 function sourceSection() {
   const select = element("select", { "aria-label": "named data", on: { change: () => choose({ name: select.value }) } },
-    element("option", { value: "", disabled: true, selected: true }, "named data"),
+    element("option", { value: "", disabled: true, selected: true }, "choose built-in data"),
     choices.sources.map(one => element("option", { value: one.name },
       `${one.name}: ${count(one.rows, "row")}, ${count(one.features, "feature")}, ${count(one.classes, "class", "classes")}`)));
   const input = element("input", { type: "file", accept: FILES, id: "file", class: "hidden",

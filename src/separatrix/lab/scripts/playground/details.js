@@ -9,6 +9,12 @@ import { drawSurface } from "./surface.js";
 
 const NOISE = 1e-12; // share of the largest gradient below which another one is rounding error
 
+/** Write a rate with two digits, rounded down: what is said to be stable is stable. */
+function roundedDown(rate) {
+  const unit = 10 ** (Math.floor(Math.log10(rate)) - 1);
+  return short(Math.floor(rate / unit) * unit, 2);
+}
+
 /** Return the parts: `numbersNode`, `node`, and functions that fill them. */
 export function makeDetails({ chooseAxes }) {
   const numbersNode = element("div");
@@ -62,7 +68,7 @@ export function makeDetails({ chooseAxes }) {
     const largest = Math.max(...step.rows.map(r => Math.abs(r.gradient)));
     const clean = v => Math.abs(v) < NOISE * largest ? 0 : v;
     const limit = step.safe_rate
-      ? ` A rate below ${short(step.safe_rate, 2)} (2/L) is stable at all weights.` : "";
+      ? ` A rate of ${roundedDown(step.safe_rate)} is stable at all weights (2/L, where L bounds the curvature).` : "";
     fill(gradientPart, element("h2", {}, `The weights at epoch ${epoch}, and the next step`),
       zeros > 0 && epoch > 0 && element("p", {}, `${zeros} of ${count(weights.length, "weight")} are exactly 0.`),
       element("p", { class: "note" }, `${step.formula}, with g the gradient.${limit}`),

@@ -2,6 +2,7 @@
 
 import { element } from "./dom.js";
 import { classColour } from "./plane.js";
+import { areComparable } from "./verdict_words.js";
 
 /** Return the key of the plane: classes, kinds of points, and lines of a model. */
 export function keyOfPlane(play, model) {
@@ -15,11 +16,13 @@ export function keyOfPlane(play, model) {
     model.margin && entry(element("i", { class: "margin" }), "margin")];
 }
 
-/** Return the key of the loss curves of `count` models. */
-export function keyOfCurves(count, comparing) {
+/** Return the key of the loss curves of a play. */
+export function keyOfCurves(play, comparing) {
+  const several = play.models.length > 1;
   const line = (kind, words) => element("span", {}, element("i", { class: kind }), words);
-  return ["Objective by epoch:", line("train", "chosen model"), line("validation", "its validation loss"),
+  return ["Objective by epoch:", line("train", "chosen model"),
+    play.points.some(point => !point[3]) && line("validation", "its validation loss"),
     comparing && line("compared", "compared"),
-    count > 1 && line("best", "lowest that does not oscillate"),
-    count > 1 && line("wrong", "oscillates or diverges")];
+    several && areComparable(play) && line("best", "lowest that does not oscillate"),
+    several && line("wrong", "oscillates or diverges")];
 }

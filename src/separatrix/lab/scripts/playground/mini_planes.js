@@ -23,7 +23,9 @@ export function makeMiniPlanes({ choose, enlarge }) {
     const columns = settings.acrossValues.length;
     node.style.setProperty("--columns", columns);
     node.classList.toggle("many", columns > MANY);
-    const head = [element("span", { class: "corner" }),
+    const down = across ? "" : `, down: ${VARIED[settings.down].words}`;
+    const head = [element("span", { class: "names" }, `across: ${VARIED[settings.across].words}${down}`),
+      element("span", { class: "corner" }),
       ...settings.acrossValues.map(v => element("span", { class: "head" }, words(v)))];
     const list = cells(settings);
     parts = list.map((cell, k) => {
@@ -32,7 +34,7 @@ export function makeMiniPlanes({ choose, enlarge }) {
       const mark = element("small"), state = element("small", { class: "state" });
       const label = modelWords(settings, cell);
       const one = button("", event => choose(k, event.shiftKey), { class: "plane", "aria-label": label });
-      fill(one, canvas, dots, state, mark);
+      fill(one, canvas, dots, state, " ", mark); // the words are also read aloud
       one.addEventListener("pointerenter", () => enlarge(k));
       one.addEventListener("focus", () => enlarge(k));
       one.addEventListener("pointerleave", () => enlarge(null));
@@ -86,6 +88,5 @@ export function makeMiniPlanes({ choose, enlarge }) {
         part.node.title = `${part.label}: loss ${loss}, training accuracy ${right}`;
       });
     },
-    names: () => [VARIED[settings.across].words, VARIED[settings.down].words],
   };
 }

@@ -12,7 +12,7 @@ import { makeMiniPlanes } from "./mini_planes.js";
 import { count } from "./scales.js";
 import { cells, modelWords, readHash, request, writeHash } from "./settings.js";
 import { makeTransport } from "./transport.js";
-import { bestModel, isBad, makeSays, shortVerdict } from "./verdict_words.js";
+import { areComparable, bestModel, closeModels, isBad, makeSays, shortVerdict } from "./verdict_words.js";
 import { makeView } from "./view.js";
 
 const MOST_DRAWN = 2000; // points
@@ -45,8 +45,8 @@ const details = makeDetails({ chooseAxes(axes) {
 const chart = element("canvas", { class: "chart", role: "img", "aria-label": "Objective by epoch" });
 const says = makeSays();
 const classKey = element("p", { class: "note classes" }), curveKey = element("p", { class: "note" });
-const gridWords = element("p", { class: "note" });
-const gridPart = element("div", {}, element("h2", {}, "All settings at once"), planes.node, gridWords);
+const gridWords = element("p", { class: "note" }), bestWords = element("p", { id: "best-words" });
+const gridPart = element("div", {}, element("h2", {}, "All settings at once"), planes.node, bestWords, gridWords);
 const curvePart = element("div", {}, chart, curveKey);
 const transport = makeTransport({
   toggle: () => playing ? stop() : start(), move, compare: toggleCompare,
@@ -227,7 +227,7 @@ function draw() {
   if (!playing || now - markedAt > MARKED_EVERY) {
     markedAt = now;
     states = play.models.map((_, model) => shortVerdict({ play, epochs, epoch, verdict: verdicts?.[model], model }));
-    if (settings.grid) planes.mark({ row, states, best: bestModel(play, row, states), chosen: settings.selected, compared });
+    if (settings.grid) markPlanes(row);
     if (verdicts) says.show(verdicts[shown], epoch, states[shown] === "swings");
   }
   if (!playing || now - chartedAt > CHARTED_EVERY) {
@@ -235,6 +235,15 @@ function draw() {
     drawChart(row, shown);
   }
   details.numbers(play, row, compared === null ? [shown] : [shown, compared], verdicts, words);
+}
+
+/** Write the numbers in the small planes, and below them which is the best. */
+function markPlanes(row) {
+  const best = bestModel(play, row, states);
+  planes.mark({ row, states, best, chosen: settings.selected, compared: settings.compared });
+  const close = best === null ? 0 : closeModels(play, row, states, best);
+  const others = close ? ` The objective of ${count(close, "other")} is within 0.1 % of its.` : "";
+  fill(bestWords, best !== null && `Best at this epoch (green): ${words(best)}.${others}`);
 }
 
 function drawChart(row, chosen) {
@@ -253,7 +262,7 @@ function lastSane(model) {
 
 const words = model => modelWords(settings, cells(settings)[model] ?? {});
 
-/** Ask for the diagnoses at this epoch, and for the numbers of the chosen model if paused. */
+/** Ask for the diagnoses at this epoch, and for the numbers of the chosen model. */
 async function judge() {
   if (judging || !fits) return;
   judging = true;
@@ -264,10 +273,8 @@ async function judge() {
     if (mine === play && fits) {
       verdicts = found;
       draw();
-      if (!playing) {
-        await details.load({ play, epochs, epoch: at, model, axes, colours, paper: paperNumbers() });
-        if (settings.explained) await details.explain(play, model, at, settings.explained, false);
-      }
+      await details.load({ play, epochs, epoch: at, model, axes, colours, paper: paperNumbers() });
+      if (!playing && settings.explained) await details.explain(play, model, at, settings.explained, false);
     }
   } catch (error) {
     if (error.status === 404) restart();
@@ -339,12 +346,12 @@ function arrange() {
   fill(compareMenu, comparing && play.models.map((_, m) =>
     element("option", { value: m, selected: m === settings.compared }, words(m))));
   gridPart.hidden = !settings.grid;
-  const [across, down] = settings.grid ? planes.names() : [];
+  bestWords.hidden = !areComparable(play);
   summary.textContent = `${count(play.points.length, "point")} · ${count(models, "model", "models in one pass")}`;
-  fill(gridWords, settings.grid ? `Across: ${across}. Down: ${down}. All ${models} models train together ` +
-    "on the same points. Hover to look closer, click to choose one, shift-click to compare." : "");
+  fill(gridWords, settings.grid ? `All ${models} models train together on the same points. ` +
+    "Hover to look closer, click to choose one, shift-click to compare." : "");
   fill(classKey, keyOfPlane(play, play.models[settings.selected]));
-  fill(curveKey, keyOfCurves(models, comparing));
+  fill(curveKey, keyOfCurves(play, comparing));
 }
 
 async function load() {

@@ -43,15 +43,26 @@ function hasSettled(play, epochs, epoch, model) {
 /** Whether a word of `shortVerdict` means that something is wrong. */
 export const isBad = word => word !== "" && word !== "swings";
 
+/** Whether all models minimise the same objective, so that the lowest is the best. */
+export const areComparable = play => new Set(play.models.map(m => m.objective)).size === 1;
+
 /**
  * Return the model with the lowest objective of those that train well; null if the models minimise
  * different objectives, or none is lower than another.
  */
 export function bestModel(play, row, states) {
-  if (new Set(play.models.map(m => m.objective)).size > 1) return null;
+  if (!areComparable(play)) return null;
   const values = play.models.map((_, m) => isBad(states[m] ?? "") ? Infinity : measure(play, row, m, "objective"));
   const best = values.indexOf(Math.min(...values));
   return values.every(value => value === values[best]) ? null : best;
+}
+
+const CLOSE = 0.001; // a difference of objectives that is too small to prefer a model, relative to the lowest
+
+/** Return how many other models that train well have nearly the objective of the best one. */
+export function closeModels(play, row, states, best) {
+  const value = m => measure(play, row, m, "objective");
+  return play.models.filter((_, m) => m !== best && !isBad(states[m]) && value(m) <= (1 + CLOSE) * value(best)).length;
 }
 
 /** Return the sentence below the plane: `node`, `show(verdict, epoch, settled)` and `tell(words)`. */
@@ -73,10 +84,12 @@ export function makeSays() {
     tell: words => write("", "", words),
     show(verdict, epoch, settled) {
       const found = firstDiagnosis(verdict);
-      if (!found) return write("good", "", epoch === 0 ? "Press play, or the space bar." : "No problem found at this epoch.");
+      if (epoch === 0) return write("good", "", "Press play, or the space bar.");
+      if (!found) return write("good", "", "No problem found at this epoch.");
       const swings = settled && found.kind === "oscillating";
       const kind = BAD.includes(found.kind) && !swings ? "bad" : "";
-      return write(kind, swings ? "Swings, and settles." : TITLES[found.kind], `${found.message} ${found.remedy}`);
+      return swings ? write(kind, "Swings, and settles.", found.message)
+        : write(kind, TITLES[found.kind], `${found.message} ${found.remedy}`);
     },
   };
 }
