@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
@@ -17,6 +17,8 @@ from separatrix.cli.reading import remove_spooled, without_spooled_paths
 
 FAILED, USAGE, NOT_CONVERGED, INTERRUPTED = 1, 2, 3, 130
 _OUTPUT = "Output"
+
+at_end = ExitStack()  # what is closed at the end of the command
 
 
 @dataclass
@@ -151,6 +153,7 @@ def _run_guarded(output: Output, common: CommonOptions, work: Callable[[], int |
         output.error(without_spooled_paths(_error_text(error)))
         return USAGE if _is_usage(error) else FAILED
     finally:
+        at_end.close()
         remove_spooled()
 
 
@@ -187,11 +190,11 @@ def _error_text(error: Exception) -> str:
     if isinstance(error, UsageError):
         return " ".join(str(error).split())
     from separatrix.cli.option_names import name_options
-    from separatrix.errors import message_of
+    from separatrix.errors import ClusterError, message_of
 
     reason = error.strerror if isinstance(error, OSError) and error.strerror else message_of(error)
     text = " ".join(name_options(reason).split())
-    if isinstance(error, ValueError | OSError | ImportError):
+    if isinstance(error, ValueError | OSError | ImportError | ClusterError):
         return text
     return (
         f"Internal error: please report it. {type(error).__name__}: {text} "

@@ -33,7 +33,7 @@ _GROUPS = (
     CommonOptions,
     GridOptions,
 )
-_OF_SINGLE_COMMANDS = ("folds", "scoring", "certify", "precision", "recall", "positive")
+_OF_SINGLE_COMMANDS = ("folds", "scoring", "certify", "precision", "recall", "positive", "dask")
 _OTHER_NAMES = {
     "class_weight": "balanced",
     "fit_intercept": "bias",

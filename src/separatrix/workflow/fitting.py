@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from separatrix.cluster import Cluster
 from separatrix.estimators import fit_many
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.optimum_classifier import OptimumClassifier
@@ -30,6 +31,7 @@ from separatrix.workflow.model_families import (
     build_estimator,
     find_family,
 )
+from separatrix.workflow.placing import note_of, place_on
 from separatrix.workflow.preparing import PreparedSource, prepare_source
 
 HELD_OUT = ("validation", "test")
@@ -68,22 +70,27 @@ def fit_prepared(
     options: ModelOptions | None = None,
     on_progress: OnProgress | None = None,
     descent: GradientOptions | None = None,
+    cluster: Cluster | None = None,
 ) -> FittedSource:
     """Train a model on the training rows of a prepared source, and measure it on every part.
 
-    `descent` holds the options of gradient descent, for the solver "gradient".
+    `descent` holds the options of gradient descent, for the solver "gradient". With `cluster`, the
+    model is trained on its workers.
     """
     options = ModelOptions() if options is None else options
     family = find_family(model, prepared.n_classes)
-    X, y, weights = prepared.X["train"], prepared.y["train"], prepared.weights.get("train")
-    notes, held_out = prepared.notes, {}
+    y, weights = prepared.y["train"], prepared.weights.get("train")
+    X = place_on(cluster, prepared.X["train"], y, weights)
+    notes, held_out = [*prepared.notes, *note_of(cluster)], {}
     estimator: LinearClassifier
     if options.solver == GRADIENT:
         descent = GradientOptions() if descent is None else descent
         estimator, chosen = build_gradient_descent(family, options, descent, X, y, weights)
         notes = [*notes, *chosen]
         if "validation" in prepared.X:
-            held_out = {"X_val": prepared.X["validation"], "y_val": prepared.y["validation"]}
+            X_val = prepared.X["validation"]
+            X_val = X_val if cluster is None else cluster.spread(X_val)
+            held_out = {"X_val": X_val, "y_val": prepared.y["validation"]}
     else:
         estimator = build_estimator(family, options)
         if isinstance(estimator, OptimumClassifier):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from separatrix.cli.clusters import Dask, connect_to
 from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonOptions, command
 from separatrix.cli.options import (
     DescentOptions,
@@ -41,6 +42,7 @@ def fit(
     descending: DescentOptions,
     common: CommonOptions,
     memory: Memory = None,
+    dask: Dask = None,
     out: Out = None,
     report: Report = None,
 ) -> int:
@@ -67,22 +69,27 @@ def fit(
     descent = descending.options(training.solver)
     split = preparing.shares()
     reads = {"seed": common.seed, "split": split, "memory": memory, **reading.options()}
+    cluster = connect_to(dask)
     loaded = read_source(output, source, **reads)
     with output.spinner("Preparing"):
         prepared = prepare_source(loaded, preparing.settings(loaded.table))
     with show_fit_progress(output, "Fitting", training.tol or DEFAULT_TOL) as progress:
-        trained = fit_prepared(prepared, training.model, options, progress, descent)
+        trained = fit_prepared(prepared, training.model, options, progress, descent, cluster)
     failed = try_to_write(out, trained.bundle.save)
     made = made_by(
         "fit",
-        [source],
+        [source, *([] if dask is None else ["--dask", dask])],
         common.seed,
         [reading, preparing, training, penalty, descending],
         python_lines(
             source,
             reads,
             preparing.options(loaded.table),
-            {**IMPORTS, "fit_prepared": "separatrix.workflow.fitting"},
+            {
+                **IMPORTS,
+                "fit_prepared": "separatrix.workflow.fitting",
+                "connect": "separatrix.cluster",
+            },
             "found = "
             + python_call(
                 "fit_prepared",
@@ -90,6 +97,7 @@ def fit(
                 model=training.model,
                 options=options,
                 descent=descent,
+                cluster=cluster,
             ),
         ),
     )

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from separatrix.cli.clusters import Dask, connect_to
 from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonOptions, command
 from separatrix.cli.commands.fit import code_of, report_metrics, report_verdict
 from separatrix.cli.option_values import numbers
@@ -85,6 +86,7 @@ def search(
         ),
     ] = None,
     memory: Memory = None,
+    dask: Dask = None,
     out: Out = None,
     report: Report = None,
 ) -> int:
@@ -110,9 +112,11 @@ def search(
     l1s = None if l1 is None else numbers("l1", l1)
     split = preparing.shares()
     reads = {"seed": common.seed, "split": split, "memory": memory, **reading.options()}
+    cluster = connect_to(dask)
     loaded = read_source(output, source, **reads)
     options = training.options(common.seed)
     chosen: dict[str, Any] = {"Cs": Cs, "l1s": l1s, "folds": folds, "scoring": scoring}
+    chosen["cluster"] = cluster
     settings = preparing.settings(loaded.table)
     if certify is None:
         count = len(Cs or DEFAULT_CS) * len(l1s or [0]) * folds + 1  # the chosen one, on all rows
@@ -135,6 +139,7 @@ def search(
     given = [*([] if C is None else ["--C", C]), *([] if l1 is None else ["--l1", l1])]
     given += [] if folds == 5 else ["--folds", str(folds)]
     given += [] if scoring == "accuracy" else ["--scoring", scoring]
+    given += [] if dask is None else ["--dask", dask]
     given += [] if certify is None else ["--certify", f"{certify:g}"]
     made = made_by(
         "search",
@@ -145,7 +150,11 @@ def search(
             source,
             reads,
             preparing.options(loaded.table),
-            {**IMPORTS, "search_source": "separatrix.workflow.search.searching"},
+            {
+                **IMPORTS,
+                "search_source": "separatrix.workflow.search.searching",
+                "connect": "separatrix.cluster",
+            },
             "found = "
             + python_call(
                 "search_source",

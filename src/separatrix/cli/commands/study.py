@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from separatrix.cli.clusters import Dask, connect_to
 from separatrix.cli.command_decorator import INTERRUPTED, NOT_CONVERGED, CommonOptions, command
 from separatrix.cli.options import PreparationOptions, ReadingOptions, SourceArgument
 from separatrix.cli.output import Output
@@ -102,6 +103,7 @@ def study(
     reading: ReadingOptions,
     preparing: PreparationOptions,
     common: CommonOptions,
+    dask: Dask = None,
 ) -> int:
     """Train a grid of configurations together, store them, and compare them.
 
@@ -125,13 +127,14 @@ def study(
 
     given = grid_options.grid()
     options = {"seed": common.seed, "split": preparing.shares(), **reading.options()}
+    cluster = connect_to(dask)
     loaded = read_source(output, source, **options)
     if grid_options.descends and preparing.standardise is None and loaded.name in COURSE:
         preparing.standardise = False  # as in the homework of the course
     with output.spinner("Preparing"):
         prepared = prepare_source(loaded, preparing.settings(loaded.table))
         arguments = run_arguments(_loading(source, options), preparing.options(loaded.table))
-        data = StudyData.from_prepared(prepared, arguments)
+        data = StudyData.from_prepared(prepared, arguments, cluster)
         estimator = grid_options.estimator(given, len(data.training.classes))
         choice = choose_grid(estimator, data, given)
     made = Study(
@@ -152,6 +155,7 @@ def study(
         *given_options(replace(grid_options, **without_grid)),
         *given_options(reading),
         *given_options(preparing),
+        *([] if dask is None else ["--dask", dask]),
         *([] if common.seed == 0 else ["--seed", str(common.seed)]),
     )
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.cluster import is_collection
+from separatrix.cluster import Cluster, is_collection
 from separatrix.data import Block, BlockRows, Dataset
 from separatrix.data.on_disk import StoredRows
 from separatrix.estimators import GradientDescentClassifier
@@ -19,6 +19,7 @@ from separatrix.estimators.checks.training_data import make_dataset, make_valida
 from separatrix.features.settings import Settings
 from separatrix.readers import Source, load
 from separatrix.study.results.facts import DataFacts
+from separatrix.workflow.placing import note_of
 from separatrix.workflow.preparing import PreparedSource, choose_settings, prepare_source
 
 
@@ -89,10 +90,17 @@ class StudyData:
         return cls(X, y, training, validation, facts, digest, call, weights)
 
     @classmethod
-    def from_prepared(cls, prepared: PreparedSource, call: str) -> StudyData:
-        """Take the training and validation rows of a prepared source."""
-        X, y, weights = prepared.X, prepared.y, prepared.weights.get("train")
-        notes = [*prepared.notes]
+    def from_prepared(
+        cls, prepared: PreparedSource, call: str, cluster: Cluster | None = None
+    ) -> StudyData:
+        """Take the training and validation rows of a prepared source; send them to a cluster."""
+        y, weights = prepared.y, prepared.weights.get("train")
+        X = {
+            part: prepared.X[part] if cluster is None else cluster.spread(prepared.X[part])
+            for part in ("train", "validation")
+            if part in prepared.X
+        }
+        notes = [*prepared.notes, *note_of(cluster)]
         if weights is not None:
             notes.append(
                 "The weights are used in all losses, in all accuracies and in the comparison of "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from separatrix.cluster import passes_sent
 from separatrix.matrix import Array, rows_read
 from separatrix.model import Model
 
@@ -59,11 +60,17 @@ class TrainingCounter:
 
     def __init__(self) -> None:
         self._batches, self._rows = _trained, sum(rows_read())
+        self._sent = passes_sent()
 
     def n_batches(self) -> int:
         """The number of batches trained, including fallbacks."""
         return _trained - self._batches
 
     def n_passes(self, n_samples: int) -> float:
-        """Return how often `n_samples` rows were read by products with X and X^T."""
+        """Return how often `n_samples` rows were read by products with X and X^T.
+
+        On a cluster, whose workers read the rows, it is the number of passes that were sent there.
+        """
+        if sent := passes_sent() - self._sent:
+            return float(sent)
         return (sum(rows_read()) - self._rows) / n_samples

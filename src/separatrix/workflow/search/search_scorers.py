@@ -78,7 +78,7 @@ def needs_probabilities(scoring: str) -> bool:
     return scoring in _OF_PROBABILITIES
 
 
-def require_provable(scoring: str, has_l1: bool, stored: bool) -> None:
+def require_provable(scoring: str, has_l1: bool, stored: bool, placed: bool) -> None:
     """Raise unless a search with these options can be proven."""
     certify = Parameter("certify")
     if scoring not in PROVEN_SCORES:
@@ -98,6 +98,15 @@ def require_provable(scoring: str, has_l1: bool, stored: bool) -> None:
                 "for other values of C. Omit one of them.",
                 l1=Parameter("l1"),
                 certify=certify,
+            )
+        )
+    if placed:
+        raise OptionError(
+            Message(
+                "{certify} needs all rows in memory, and {dask:quoted} divides them between "
+                "workers. Leave one of them out.",
+                certify=certify,
+                dask=Parameter("dask"),
             )
         )
     if stored:

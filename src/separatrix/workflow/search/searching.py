@@ -17,6 +17,7 @@ from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from separatrix.cluster import Cluster
 from separatrix.data import BlockRows
 from separatrix.errors import Message, OptionError, Parameter
 from separatrix.estimators import fit_many
@@ -44,6 +45,7 @@ from separatrix.workflow.model_families import (
     find_family,
     provable_family,
 )
+from separatrix.workflow.placing import OWN_COLUMNS, note_of, place_on
 from separatrix.workflow.preparing import (
     choose_settings,
     describe_preparation,
@@ -121,6 +123,7 @@ def search_source(
     certify: float | None = None,
     on_progress: OnProgress | None = None,
     on_proof: Callable[[SearchProgress], None] | None = None,
+    cluster: Cluster | None = None,
 ) -> SearchedSource:
     """Choose the penalty on stratified folds of the training and validation rows.
 
@@ -131,7 +134,7 @@ def search_source(
 
     `on_progress` is called as by `GridSearchCV.fit`; the final model has the number after the
     fits of the cross-validation. If it raises `Interrupted`, the facts cover the fits completed
-    so far.
+    so far. With `cluster`, all models are trained on its workers.
 
     >>> from separatrix import load
     >>> facts = search_source(load("iris"), Cs=[0.01, 1.0], folds=3).facts
@@ -156,7 +159,7 @@ def search_source(
     classes, counts = np.unique(y, return_counts=True)
     family = find_family(model, len(classes))
     if certify is not None:
-        require_provable(scoring, bool(l1s), stored)
+        require_provable(scoring, bool(l1s), stored, cluster is not None)
         family = provable_family(model, len(classes), certify)
     Cs = (DEFAULT_CS if certify is None else DEFAULT_INTERVAL) if Cs is None else Cs
     grid: dict[str, list[float]] = {"C": list(Cs)} | ({"l1_ratio": list(l1s)} if l1s else {})
@@ -176,7 +179,8 @@ def search_source(
         )  # reported as a note
         warnings.filterwarnings("ignore", category=UndefinedMetricWarning)  # counts as 0
         if certify is None:
-            search = _search(prepare, estimator, grid, rows, y, own_folds, scorer, on_progress)
+            chosen = prepare, estimator, grid, rows, y, own_folds, scorer, on_progress
+            search = _search(*chosen, cluster)
             done = SearchedCandidates.of(search, folds)
         else:
             done = _prove(prepare, estimator, Cs, rows, y, own_folds, scoring, certify, on_proof)
@@ -188,6 +192,7 @@ def search_source(
             *([note] if note else _rare(folds, classes, counts)),
             *([] if stored else describe_preparation(preparation, settings)),
             *done.notes,
+            *note_of(cluster),
         ],
         "folds": folds,
         "scoring": scoring,
@@ -206,7 +211,8 @@ def search_source(
     heard = renumbered(on_progress, [len(candidates) * folds])
     with collect_convergence_warnings():  # the verdict has the same diagnoses
         weights = source.rows(rows).weights
-        fit_many([best], prepare.transform(rows), y, weights, on_progress=heard)
+        placed = place_on(cluster, prepare.transform(rows), y, weights)
+        fit_many([best], placed, y, weights, on_progress=heard)
     metrics = {"train": measure_model(best, prepare.transform(rows), y, weights)}
     test = source.splits.get("test", rows[:0])
     if len(test):
@@ -269,12 +275,16 @@ def _search(
     folds: int | list[tuple[Array, Array]],
     scorer: Any,
     on_progress: OnProgress | None,
+    cluster: Cluster | None,
 ) -> Any:
+    weights = prepare.source.rows(rows).weights
     if learns_only_scales(prepare.source.table, prepare.settings):
         X, steps = _unscaled(prepare, rows)
+        X = place_on(cluster, X, y, weights)
+    elif cluster is not None:
+        raise OptionError(OWN_COLUMNS.format(prepare.source.name), "dask")
     else:
         X, steps = rows[:, None], [("prepare", prepare)]
-    weights = prepare.source.rows(rows).weights
     with sklearn.config_context(enable_metadata_routing=weights is not None):
         given = {}
         if weights is not None:  # the model and its score use them, and the preparation does not
