@@ -12,6 +12,7 @@ import pytest
 from separatrix import load_model
 from separatrix.cluster import Cluster, passes_sent
 from support.command import MAIL, call, facts
+from support.dask_cluster import workers
 
 TIGHT = "--tol", "1e-12"
 
@@ -160,3 +161,9 @@ def test_without_dask_the_extra_is_named(monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     said = refusal("fit", "iris", "--dask", "tcp://127.0.0.1:9")
     assert "pip install 'separatrix[dask]'" in said
+
+
+def test_a_scheduler_without_workers_is_refused() -> None:
+    with workers(0) as empty:
+        said = refusal("fit", "iris", "--dask", empty.scheduler.address)
+    assert "has no workers. Start some with: dask worker tcp://" in said

@@ -106,7 +106,7 @@ class Partitions:
             if future.status in ("error", "cancelled", "lost"):
                 future.result()
         places = self.client.who_has(self.X)
-        workers = self.client.scheduler_info()["workers"]
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
         holders = [next((w for w in places[f.key] if w in workers), "") for f in self.X]
         if not all(holders):  # lost just now
             return self._find_holders()
@@ -126,5 +126,5 @@ class Partitions:
                     if future.status == "error":
                         raise
             scheduler_is_gone(self.client)
-            if not set(self._holders) <= set(self.client.scheduler_info()["workers"]):
+            if not set(self._holders) <= set(self.client.scheduler_info(n_workers=-1)["workers"]):
                 return False, None
