@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -103,6 +104,7 @@ def test_the_model_has_hostile_names(folder):
 
 
 def test_control_characters_in_names_do_not_reach_the_terminal(folder):
+    shutil.rmtree(folder / "blocks", ignore_errors=True)  # convert makes it
     for words, shown, code in run_many([*COMMANDS, *ERRORS], folder):
         assert code in ((0, 3) if words in COMMANDS else (1, 2)), (words, shown)
         left = OWN.sub("", shown)
@@ -123,6 +125,7 @@ def wide(folder):
 def piped(folder):
     """Return the output of commands to a pipe, by first word."""
     commands = [["show", "m.sx", "--json"], PREDICT]
+    shutil.rmtree(folder / "blocks", ignore_errors=True)
     program = [sys.executable, "-c", MANY, json.dumps(commands)]
     found = subprocess.run(program, cwd=folder, capture_output=True, check=True)
     return {words[0]: text for words, text, _ in split_many(found.stdout.decode(), commands)}
@@ -161,6 +164,7 @@ def test_no_command_fails_in_an_encoding_that_lacks_characters(folder, encoding,
     commands = [*COMMANDS, ["--help"], ["fit", "--help"], *ERRORS]
     if few:
         commands = [words for words in commands if words[0] in ("compare", "show", "graph")]
+    shutil.rmtree(folder / "blocks", ignore_errors=True)
     program = [sys.executable, "-c", MANY, json.dumps(commands)]
     found = subprocess.run(program, cwd=folder, capture_output=True, env=env)
     assert found.returncode == 0, found.stderr[-2000:]
