@@ -94,7 +94,7 @@ def test_rows_that_were_sent_from_this_process_and_lost_are_an_error():
 
 def fill_memory(block: Any) -> Any:
     held = [np.ones(10_000_000) for _ in range(3)]  # 240 MB
-    time.sleep(60.0)
+    time.sleep(5.0)
     return block + len(held)
 
 

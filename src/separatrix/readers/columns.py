@@ -122,6 +122,9 @@ class Columns:
         require_column(name, self._columns)
         return self._columns[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
 

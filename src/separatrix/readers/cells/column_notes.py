@@ -26,7 +26,8 @@ def describe_columns(table: Columns, given: Collection[str]) -> list[str]:
     >>> describe_columns(Columns({"a": [1, 1, 1], "b": [1, 2, None]}), given=[])
     ["Only one value: 'a'.", "1 value is missing: 'b' 1."]
     """
-    detected = [name for name in table if name not in given]
+    known = set(given)
+    detected = [name for name in table if name not in known]
     notes = []
     if texts := [name for name in detected if table.kind(name) == "text"]:
         notes.append(f"Read as text (many words, few repeated values): {_first(texts)}.")
