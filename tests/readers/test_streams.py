@@ -139,6 +139,16 @@ def test_a_late_cell_of_another_type_is_named_with_its_line(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("small_chunks")
+def test_a_late_row_of_another_length_is_named_with_its_line(tmp_path: Path) -> None:
+    path = write_csv(tmp_path)
+    line = path.read_text().count("\n") + 1
+    with path.open("a") as file:
+        file.write("1\n")
+    with pytest.raises(ValueError, match=rf"rows.csv, line {line}: expected .* Got 1 instead"):
+        sx.convert(path, tmp_path / "blocks")
+
+
+@pytest.mark.usefixtures("small_chunks")
 def test_what_needs_all_rows_is_refused_or_loaded_with_a_note(tmp_path: Path) -> None:
     path = write_csv(tmp_path)
     with pytest.raises(ValueError, match=r"missing='median' needs all rows in memory.*'mean'"):

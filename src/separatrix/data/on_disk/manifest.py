@@ -172,8 +172,8 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
         _require_consistent(manifest)
     except ValueError as error:  # also of json
         raise ValueError(
-            f"{path} is not a manifest of blocks that this version can read: {error} Convert the "
-            "source again."
+            f"{path} is not a manifest of blocks that this version can read: "
+            f"{str(error).removesuffix('.')}. Convert the source again."
         ) from None
     return manifest
 

@@ -109,11 +109,13 @@ def split_fields(
     delimiter: str | None = None,
     expected: Collection[str] = (),
     strings: Collection[str] = (),
+    lines_before: int = 0,
 ) -> Fields:
     """Split the bytes of a file, UTF-8, into columns.
 
     `header` says whether the first line holds the column names; None detects it. `expected` are
     the column names of a trained model: a first line that contains none of them is not a header.
+    `lines_before` of the file come before `content`, for messages.
     Other columns than `strings` are arrays of numbers if all their cells are numbers.
 
     >>> content = np.frombuffer(b"size;kind\\n1;x\\n2;y\\n", np.uint8)
@@ -137,7 +139,7 @@ def split_fields(
         fields = file.split(csv.QUOTE_NONE, quotes=False)
         found = scan(content[content != ord('"')], delimiter)
     if fields is None:
-        raise uneven_rows_error(path, content, delimiter)
+        raise uneven_rows_error(path, content, delimiter, lines_before)
     if fields.quoting == csv.QUOTE_NONE:
         note = "The quotation marks are not balanced; they were read as ordinary characters."
         fields.notes.insert(0, note)

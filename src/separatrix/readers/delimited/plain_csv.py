@@ -76,7 +76,9 @@ def line_numbers(content: Array, delimiter: str, quoting: Quoting) -> Array:
     return np.array(lines, dtype=np.int64)
 
 
-def uneven_rows_error(path: Path, content: Array, delimiter: str) -> ValueError:
+def uneven_rows_error(
+    path: Path, content: Array, delimiter: str, lines_before: int = 0
+) -> ValueError:
     """Return the error for the first row of a different length, with its line number."""
     begins, width, trouble = 1, 0, ""
     with _fields_of_any_length(len(content)):
@@ -86,9 +88,10 @@ def uneven_rows_error(path: Path, content: Array, delimiter: str) -> ValueError:
                 width = width or len(row)
                 if not is_blank(row, width) and len(row) != width:
                     between = NAMES.get(delimiter, repr(delimiter))
+                    line = lines_before + begins
                     title = " If the first lines are a title, delete them." if width == 1 else ""
                     return ValueError(
-                        f"{path}, line {begins}: expected {counted(width, 'field')} separated by a "
+                        f"{path}, line {line}: expected {counted(width, 'field')} separated by a "
                         f"{between}, as in the first line. Got {len(row)} instead.{title} Nothing "
                         "was read."
                     )
@@ -96,7 +99,8 @@ def uneven_rows_error(path: Path, content: Array, delimiter: str) -> ValueError:
         except csv.Error as error:
             trouble = str(error)
     return ValueError(
-        f"{path}, line {begins}: {trouble}. Is a closing quotation mark missing? Nothing was read."
+        f"{path}, line {lines_before + begins}: {trouble}. Is a closing quotation mark missing? "
+        "Nothing was read."
     )
 
 

@@ -108,6 +108,7 @@ class CsvStream:
             header=bool(len(self._header)),
             delimiter=self._delimiter,
             strings=self._strings,
+            lines_before=n_before,
         )
         return separate_fields(self._path, fields, self._options, None, n_before)
 
