@@ -85,6 +85,7 @@ def test_the_result_is_a_sentence_and_has_the_shapes_of_the_scores():
     model, others = fitted("softmax", 1e-8)
     found = model.certify(others)
     assert repr(found) == "All 100 predictions are those of the exact optimum."
+    assert repr(model.certify(others[:1])) == "The prediction is that of the exact optimum."
     assert found.low.shape == model.decision_function(others).shape == (100, 3)
     binary, others = fitted("logistic", 1e-8)
     assert binary.certify(others).low.shape == (100,)

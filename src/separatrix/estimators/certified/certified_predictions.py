@@ -48,6 +48,8 @@ class CertifiedPredictions:
 
     def __repr__(self) -> str:
         n, sure = len(self.certain), int(self.certain.sum())
+        if sure == n == 1:
+            return "The prediction is that of the exact optimum."
         if sure == n:
             return f"All {n:,} predictions are those of the exact optimum."
         return f"{sure:,} of {n:,} predictions are those of the exact optimum."

@@ -247,7 +247,7 @@ def _require_certificate(task: Task, data: Dataset, measure: str) -> None:
             Message(
                 "certified_search has no bounds for the loss '{name}': it must be smooth, with "
                 "scores that do not depend on each other. Use {ovr} for several classes, and "
-                "{smooth} for a LinearSVC.",
+                "{smooth} for a LinearSVC or KernelClassifier.",
                 name=task.loss.name,
                 ovr=Parameter("multiclass", "ovr"),
                 smooth=Parameter("loss", "squared_hinge"),
