@@ -40,8 +40,8 @@ test: $(VENV)/.installed  ## run all tests (about 9 minutes on two cores)
 	@echo "running all tests with $(WORKERS) workers: about 9 minutes on two cores"
 	@$(TESTS) $(BIN)/python $(PYTEST)
 
-test-fast: $(VENV)/.installed  ## run the tests that take less than a second each (under a minute)
-	@echo "running the fast tests with $(WORKERS) workers: under a minute on two cores"
+test-fast: $(VENV)/.installed  ## run the tests without the slow ones
+	@echo "running the fast tests with $(WORKERS) workers"
 	@$(TESTS) $(BIN)/python $(PYTEST) -m "not slow"
 
 test-oldest: $(OLDEST)/.installed  ## run all tests with the oldest supported versions

@@ -70,7 +70,7 @@ def read_past_cache(file: Path) -> int:
 
 
 def disk_rate(files: list[Path], readers: int) -> float:
-    """Return how many MB/s so many readers get together."""
+    """Return the rate in MB/s of some readers together."""
     began = time.perf_counter()
     with ThreadPoolExecutor(readers) as pool:
         done = sum(pool.map(read_past_cache, files))
