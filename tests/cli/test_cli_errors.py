@@ -226,6 +226,8 @@ PARAMETERS = [
     ("It has: {p}.", ParameterNames(["label", "columns"]), "It has: --label."),
     ("Stopped at {p:g}", Parameter("tol", 1e-6), "Stopped at --tol 1e-06"),
     ("fit with {p}", Parameter("C", np.inf), "fit with --C inf"),
+    ("give {p}.", Parameter("types", {"column 1": "drop"}), "give --type 'column 1=drop'."),
+    ("give {p}.", Parameter("drop", "it's"), """give --drop 'it'"'"'s'."""),
     ("or {p}.", Parameter("probability", False), "or no --probability."),
     ("a number > 0, {p} for no penalty", Value(np.inf), "a number > 0, inf for no penalty"),
     # Parameters without an option are not changed.

@@ -583,7 +583,7 @@ def test_a_folder_is_standardised_where_the_same_data_by_name_is_not(folder):
     words = ["--learning-rate", "0.01", "--epochs", "5", "--momentum", "0", "--l2", "0"]
     for source, caption in (
         ("homework", "Numeric features were standardised (mean 0, standard deviation 1)."),
-        ("iris", "The features were not standardised."),
+        ("iris", "The features were not standardised, as in the homework."),
     ):
         assert caption in call("study", source, *words).stdout
         page = data_of((folder / "reports" / f"{source}.html").read_text())

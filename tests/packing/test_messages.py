@@ -23,13 +23,14 @@ def through_a_file(message):
         Message("{which}: {what}", which="{rate}", what=Message("Raise {tol}.", tol=TOL)),
         Message("Give {text}.", text=Parameter("text", None, of="Settings")),
         Message("Give {header}.", header=Parameter("header", False)),
+        Message("Give {types}.", types=Parameter("types", {"age": "number"})),
     ],
 )
 def test_a_message_from_a_file_names_the_same_options(message):
     found = through_a_file(message)
     assert found == message
     assert name_options(found) == name_options(message)
-    assert set(found.parameters()) == set(message.parameters())
+    assert set(map(repr, found.parameters())) == set(map(repr, message.parameters()))
     assert MESSAGE.pack(found) == MESSAGE.pack(message)
 
 

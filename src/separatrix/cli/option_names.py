@@ -5,6 +5,7 @@ if its name differs from the name of its parameter.
 """
 
 import functools
+import shlex
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -79,7 +80,10 @@ class _Option:
                 return words
         if isinstance(value, bool):
             return self.yes if value else self.no or f"no {self.yes}"
-        return f"{self.yes} {format(value, form) if form else _value_in_words(value)}"
+        if isinstance(value, dict):
+            pairs = (shlex.quote(f"{name}={each}") for name, each in value.items())
+            return " ".join(f"{self.yes} {pair}" for pair in pairs)
+        return f"{self.yes} {shlex.quote(format(value, form) if form else _value_in_words(value))}"
 
 
 @dataclass(frozen=True)
@@ -110,11 +114,9 @@ def _as_option(named: Named) -> Any:
 def _value_in_words(value: Any) -> str:
     """Return a value as it is written on the command line.
 
-    >>> _value_in_words((8, 6)), _value_in_words(float("inf")), _value_in_words({"age": "number"})
-    ('8x6', 'inf', 'age=number')
+    >>> _value_in_words((8, 6)), _value_in_words(float("inf"))
+    ('8x6', 'inf')
     """
-    if isinstance(value, dict):
-        return " ".join(f"{name}={each}" for name, each in value.items())
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 

@@ -89,11 +89,17 @@ def _unpacked_parameter(piece: Any, where: str) -> tuple[Parameter, str]:
     if not all(map(is_text, (name, form, of))) or not _FORM.fullmatch(form):
         raise schema_error(where, "be a parameter with a name, and a format such as 'g'", piece)
     value = rest.get("value")
-    if value is not None and not (is_text(value) or is_number(value) or isinstance(value, bool)):
+    if not (_is_plain(value) or (isinstance(value, dict) and all(map(is_text, value.values())))):
         raise schema_error(
-            where, "be a parameter whose value is a number, text, true, false or None", piece
+            where,
+            "be a parameter whose value is a number, text, texts by name, true, false or None",
+            piece,
         )
     return Parameter(name, of=of, **rest), form
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or is_text(value) or is_number(value) or isinstance(value, bool)
 
 
 MESSAGE = Schema(_pack, _unpack)

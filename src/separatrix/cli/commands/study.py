@@ -118,10 +118,11 @@ def study(
     logarithmic spacing; with --draws, LOW..HIGH is a range to draw from. If the study is
     interrupted, the progress is kept and --resume continues with identical results.
     """
+    from separatrix.cli.option_names import name_options
     from separatrix.cli.studies.study_tables import page_of, report_study, write_page
     from separatrix.study import Study
     from separatrix.study.planning.data import StudyData, run_arguments
-    from separatrix.study.planning.default_grid import COURSE, choose_grid
+    from separatrix.study.planning.default_grid import choose_grid, homework_note, homework_of
     from separatrix.text import shell_command
     from separatrix.workflow.preparing import prepare_source
 
@@ -129,10 +130,14 @@ def study(
     options = {"seed": common.seed, "split": preparing.shares(), **reading.options()}
     cluster = connect_to(dask)
     loaded = read_source(output, source, **options)
-    if grid_options.descends and preparing.standardise is None and loaded.name in COURSE:
-        preparing.standardise = False  # as in the homework of the course
+    if grid_options.descends and preparing.standardise is None:
+        homework = homework_of(loaded.fingerprint)
+        if homework is not None:
+            preparing.standardise = False
+            loaded = replace(loaded, notes=[*loaded.notes, homework_note(homework)])
     with output.spinner("Preparing"):
         prepared = prepare_source(loaded, preparing.settings(loaded.table))
+        prepared = replace(prepared, notes=list(map(name_options, prepared.notes)))
         arguments = run_arguments(_loading(source, options), preparing.options(loaded.table))
         data = StudyData.from_prepared(prepared, arguments, cluster)
         estimator = grid_options.estimator(given, len(data.training.classes))

@@ -23,7 +23,7 @@ from separatrix.readers import Columns, Source, describe, load, names
 from separatrix.solvers import RULES
 from separatrix.study.planning.batches import split_into_batches
 from separatrix.study.planning.data import StudyData
-from separatrix.study.planning.default_grid import COURSE, choose_grid
+from separatrix.study.planning.default_grid import choose_grid, homework_of
 from separatrix.study.planning.grid_words import read_values, write_values
 from separatrix.study.planning.names import require_name
 from separatrix.study.planning.plan import StudyPlan
@@ -151,7 +151,7 @@ class StudyForm:
         if key not in self._prepared:
             path: str | Path = place if place in names() else self.files.path(place)
             source = load(path, label=label)
-            own = False if source.name in COURSE else None
+            own = None if homework_of(source.fingerprint) is None else False
             settings = choose_settings(source.table, standardise=own)
             data = StudyData.from_prepared(prepare_source(source, settings), "source")
             self._prepared[key] = source, data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from separatrix.data.on_disk import StoredRows, open_rows
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.matrix import Array
+from separatrix.packing.messages import MESSAGE
 from separatrix.readers.rows.row_columns import RowColumns
 from separatrix.readers.source import Source
 
@@ -32,7 +34,7 @@ class StoredSource(Source):
             "name": rows.name,
             "table": rows,
             "feature_names": rows.feature_names,
-            "notes": list(about.get("notes", [])),
+            "notes": notes_of(about),
             "splits": {
                 part: np.arange(first, end)
                 for part, first, end in zip(rows.parts, ends[:-1], ends[1:])
@@ -70,6 +72,11 @@ class StoredSource(Source):
     def part(self, part: str | list[str]) -> StoredSource:
         """Return the rows of one part, or of several."""
         return self if tuple(self.table.parts) == (part,) else StoredSource(self.table.part(part))
+
+
+def notes_of(about: Mapping[str, Any]) -> list[str]:
+    """Return the notes of a conversion, from the values about a source in a manifest."""
+    return [MESSAGE.unpack(note, "notes") for note in about.get("notes", [])]
 
 
 def open_source(

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from separatrix.data import Dataset
+from separatrix.errors import Message, Parameter
 from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.inference.null_model import NullModel
@@ -17,13 +18,18 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.penalty import ElasticNet
 from separatrix.study.planning.data import StudyData
+from separatrix.study.results.facts import HOMEWORK_NOTE
 from separatrix.training.task import Task
 from separatrix.verdict.rate_limits import rounded_down
 from separatrix.verdict.smoothness import smoothness
 from separatrix.workflow.search.searching import DEFAULT_CS
 
-# The grid of the homework for these data sets, on raw features.
-COURSE = ("iris", "cs725/iris", "cs725/binary")
+# Fingerprints of the data sets of the course's homework, which has this grid on raw features.
+_COURSE = {
+    "a183bc9d69ec9faf23961586a393849a2b354293ccc45ad563af3d3b2c16a7ea": "iris",
+    "5b68e89d2e3d1bc4295e19f72c9ad903cdd924ae89af4747236c8106a2924ec8": "cs725/iris",
+    "80131abadf3758fd5286e69424ab2ae18424391d29131c08a33a779eb1da9f29": "cs725/binary",
+}
 HOMEWORK: dict[str, list[Any]] = {
     "learning_rate": [1e-1, 1e-2, 1e-4, 1e-6],
     "momentum": [0.0, 0.9],
@@ -45,6 +51,28 @@ class ChosenGrid:
     notes: list[str] = field(default_factory=list)
 
 
+def homework_of(fingerprint: str) -> str | None:
+    """Return the data set of the course's homework that has these rows, or None.
+
+    The rows decide, and not the name or the place of their files.
+
+    >>> from separatrix import load
+    >>> homework_of(load("iris").fingerprint), homework_of(load("wine").fingerprint)
+    ('iris', None)
+    """
+    return _COURSE.get(fingerprint)
+
+
+def homework_note(name: str) -> str:
+    """Return the note of a study that leaves the features of the homework as they are."""
+    return Message(
+        HOMEWORK_NOTE + " (data set {name!r}), so the features are left as they are. To "
+        "standardise them, give {standardise}.",
+        name=name,
+        standardise=Parameter("standardise", True),
+    )
+
+
 def choose_grid(estimator: LinearClassifier, data: StudyData, given: dict[str, Any]) -> ChosenGrid:
     """Choose values for the most important parameters that the user has not given.
 
@@ -61,8 +89,9 @@ def choose_grid(estimator: LinearClassifier, data: StudyData, given: dict[str, A
     """
     if not isinstance(estimator, GradientDescentClassifier):
         return _inverse_strengths(estimator, given)
-    if data.facts.name in COURSE:
-        return ChosenGrid(HOMEWORK | given)
+    homework = homework_of(data.facts.fingerprint)
+    if homework is not None:
+        return _of_homework(homework, given)
     one: LinearClassifier = clone(estimator)
     one.set_params(**{name: values[0] for name, values in given.items() if _listed(values)})
     task = one._make_task(data.training)
@@ -75,6 +104,19 @@ def choose_grid(estimator: LinearClassifier, data: StudyData, given: dict[str, A
     }
     chosen = {name: given.get(name) or choose() for name, choose in grid.items()}
     return ChosenGrid(chosen | given, notes)
+
+
+def _of_homework(name: str, given: dict[str, Any]) -> ChosenGrid:
+    words = {
+        parameter: f"{parameter.replace('_', ' ')} {', '.join(f'{value:g}' for value in values)}"
+        for parameter, values in HOMEWORK.items()
+        if parameter not in given
+    }
+    note = (
+        f"Chose the values of the course's homework, because the rows are those of the data set "
+        f"{name!r}: {'; '.join(words.values())}."
+    )
+    return ChosenGrid(HOMEWORK | given, [note] if words else [])
 
 
 def _inverse_strengths(estimator: LinearClassifier, given: dict[str, Any]) -> ChosenGrid:

@@ -12,6 +12,7 @@ from separatrix.text import counted
 from separatrix.training.recording.history import History
 
 LEVEL = 0.05  # significance level of all tests
+HOMEWORK_NOTE = "The rows are those of the course's homework"  # a note begins with this
 MEASURES = ("train_loss", "train_accuracy", "val_loss", "val_accuracy")
 
 
@@ -267,11 +268,10 @@ def standardisation_words(notes: Sequence[str]) -> str:
         note.startswith("Standardised the features") or "numeric (standardised)" in note
         for note in notes
     )
-    return (
-        "Numeric features were standardised (mean 0, standard deviation 1)."
-        if standardised
-        else "The features were not standardised."
-    )
+    if standardised:
+        return "Numeric features were standardised (mean 0, standard deviation 1)."
+    as_given = any(note.startswith(HOMEWORK_NOTE) for note in notes)
+    return f"The features were not standardised{', as in the homework' if as_given else ''}."
 
 
 def _flat(row: Row) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from separatrix.features.preparation import Preparation
 from separatrix.features.settings import Settings
 from separatrix.matrix import Array
 from separatrix.matrix.array_types import working_type
+from separatrix.packing.messages import MESSAGE
 from separatrix.readers.columns import Columns
 from separatrix.readers.splits import PARTS, Split, Splits
 from separatrix.readers.streams.opening import open_stream, source_key
@@ -209,7 +210,7 @@ class _Conversion:
         facts = self.stream.facts
         return {
             "name": facts.name,
-            "notes": list(map(str, self.notes)),
+            "notes": list(map(MESSAGE.pack, self.notes)),
             "reading": facts.reading,
             "columns": int(next(self.stream.chunks()).table.shape[1]),
             "preparation": pack_preparation(self.preparation, arrays),

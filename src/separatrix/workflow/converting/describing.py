@@ -8,6 +8,7 @@ from typing import Any
 
 from separatrix.data.on_disk import check_files, read_manifest
 from separatrix.data.on_disk.memory import bytes_in_words
+from separatrix.readers.streams.stored_source import notes_of
 
 
 def describe_folder(
@@ -44,7 +45,7 @@ def describe_folder(
         "type": manifest.dtype,
         "sparse": manifest.sparse,
         "weighted": manifest.weighted,
-        "notes": manifest.about.get("notes", []),
+        "notes": notes_of(manifest.about),
         "parts_on_disk": parts,
         "total": bytes_in_words(sum(file.size for file in manifest.files)),
         "checked": check,
