@@ -8,10 +8,10 @@ from support.command import call, facts
 RNG = np.random.default_rng(0)
 
 
-def lines_of(n):
+def lines_of(n, file):
     x, z = RNG.standard_normal((2, n)).round(3)
     y = np.where(x > 0, "v", "u")
-    return [f"00{k},{1 + k % 3},s{k % 10},{x[k]},{z[k]},{y[k]}\n" for k in range(n)]
+    return [f"00{k},{1 + k % 3},{file}{k % 10},{x[k]},{z[k]},{y[k]}\n" for k in range(n)]
 
 
 HEADER = "key,s,site,x,z,y\n"
@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch):
     """The folder in which the commands run, with three files."""
     monkeypatch.chdir(tmp_path)
     for name, n in (("a", 60), ("b", 15), ("c", 20)):
-        (tmp_path / f"{name}.csv").write_text(HEADER + "".join(lines_of(n)))
+        (tmp_path / f"{name}.csv").write_text(HEADER + "".join(lines_of(n, name)))
     return tmp_path
 
 
@@ -39,7 +39,7 @@ def test_identifiers_are_printed_with_the_predictions(folder):
 def test_identifiers_can_be_chosen_or_missing_when_predicting(folder):
     call("fit", "a.csv", "--drop", "key", "--out", "m.sx", "-q")
     assert facts("predict", "m.sx", "c.csv", "--id", "key")["ids"]["column"] == "key"
-    assert facts("predict", "m.sx", "c.csv", "--id", "site")["ids"]["values"][0] == "s0"
+    assert facts("predict", "m.sx", "c.csv", "--id", "site")["ids"]["values"][0] == "c0"
     assert "ids" not in facts("predict", "m.sx", "c.csv")
     found = call("predict", "m.sx", "c.csv", "--id", "nothing", code=1)
     assert "There is no column 'nothing' in c.csv" in found.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,9 @@ from separatrix.readers.rows.row_columns import RowColumns
 from separatrix.readers.rows.row_order import draw_split
 from separatrix.readers.source import LoadedTable, Source
 from separatrix.readers.splits import PARTS, SHARES
+from separatrix.text import listed
 
+_SHOWN = 5  # number of groups in an error
 _USUAL_NOTES = ("The first line is the header", "The label is column")
 
 
@@ -54,6 +57,8 @@ def source_of_files(
             if note not in first.notes and not note.startswith(_USUAL_NOTES)
         ]
     every = [first, *parts.values()]
+    if "group" in first.row_columns.names:
+        notes.append(_check_groups({path: first, **{files[part]: parts[part] for part in parts}}))
     return Source.of(
         _stacked([each.table for each in every]),
         None if first.y is None else np.concatenate([each.y for each in every]),
@@ -158,6 +163,42 @@ def _read_part(
     if first.y is not None and found.y is not None:
         _require_known_labels(first.y, found.y, path, file)
     return found
+
+
+def _check_groups(tables: Mapping[Path, LoadedTable]) -> str:
+    """Raise if two files have rows of the same group; say in a sentence what was checked."""
+    first, *others = tables
+    column = tables[first].row_columns.names["group"]
+    groups = {
+        path: set(table.row_columns["group"].tolist())
+        for path, table in tables.items()
+        if table.row_columns["group"] is not None
+    }
+    for path, other in itertools.combinations(groups, 2):
+        shared = sorted(groups[path] & groups[other])
+        if shared:
+            raise ValueError(
+                Message(
+                    "{other}: {count:,} of its {total:,} groups (column {column!r}) {are} also in "
+                    "{path} ({shown}), so rows of the same group would be in several parts. Remove "
+                    "the rows of these groups from one of the files, or leave {group:quoted} out.",
+                    other=other,
+                    count=len(shared),
+                    total=len(groups[other]),
+                    column=column,
+                    are="is" if len(shared) == 1 else "are",
+                    path=path,
+                    shown=listed(map(repr, shared), _SHOWN),
+                    group=Parameter("group"),
+                )
+            )
+    unknown = [path.name for path in others if path not in groups]
+    if unknown:
+        return (
+            f"Groups were not checked in {', '.join(unknown)}, where column {column!r} is missing "
+            "or has missing values."
+        )
+    return f"No group of column {column!r} is in more than one file."
 
 
 def _require_known_labels(trained: Array, y: Array, path: Path, file: Path) -> None:
