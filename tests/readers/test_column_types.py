@@ -113,7 +113,8 @@ def test_a_repeated_word_among_many_numbers_is_a_missing_value(column):
     table, _, _, notes = column(numbers_with(*["not given", "none"] * 15))
     assert np.isnan(table["x"]).sum() == 30
     assert (
-        "Column 'x': 15 cells are not numbers ('not given', line 12); treated as missing." in notes
+        "Column 'x': 15 cells are not numbers ('not given', line 12); treated as missing. To read "
+        "the column as categories, give types={'x': 'category'}." in notes
     )
 
 

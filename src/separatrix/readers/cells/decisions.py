@@ -16,6 +16,7 @@ from separatrix.readers.cells.date_cells import date_note, date_words
 from separatrix.readers.cells.inferred import Inferred
 from separatrix.text import counted, listed
 
+MOST_OTHERS = 0.1  # larger shares of cells that are treated as missing come with a remedy
 _COLUMNS = 20  # number of columns in a sentence
 _REMARKS = 50  # number of columns with sentences of their own
 _REASONS = 3  # number of columns in an error
@@ -56,7 +57,15 @@ def describe_others(name: str, found: Inferred, cells: Any, place: Place) -> str
         )
     are = "cell is not" if count == 1 else "cells are not"
     examples = _Cells(name, found, cells, place).examples(found.others)
-    return f"Column {name!r}: {count:,} {are} {thing} ({examples}); treated as missing."
+    sentence = f"Column {name!r}: {count:,} {are} {thing} ({examples}); treated as missing."
+    if found.share <= MOST_OTHERS:
+        return sentence
+    category = Parameter("types", {name: "category"})
+    return Message(
+        "{sentence} To read the column as categories, give {category}.",
+        sentence=sentence,
+        category=category,
+    )
 
 
 def describe_identifiers(

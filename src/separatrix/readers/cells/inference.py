@@ -3,7 +3,8 @@
 1. If all cells are numbers in the usual form, they are numbers.
 2. Otherwise the way of writing numbers or dates that fits most cells is tried. The other cells are
    missing values if they are at most 10 %; at most half, if they are at most three different words;
-   at most 1 %, if there are at most 20 different numbers, which may be codes.
+   at most 1 %, if there are at most 20 different numbers, which may be codes, and one of the other
+   cells is repeated.
 3. Numbers with different units, dates in an order that cannot be known, and codes with leading
    zeros are not read as numbers or dates. Columns that look like numbers or dates, but cannot be
    read as such, are categories if they have at most 20 different cells, and left out otherwise.
@@ -126,7 +127,7 @@ def _infer(
         quantity,
         format=replace(quantity.format, skips_others=n_others > 0),
         others=quantity.others if n_others else None,
-        share=n_others / n_present,
+        share=0.0 if kind else n_others / n_present,
         missing=count_words(cells, missing),
         zeros=not kind and quantity.format.is_plain and have_leading_zeros(numbers.words),
     )
@@ -156,8 +157,14 @@ def _doubt(present: CodedCells, quantity: Inferred | None) -> tuple[Doubt, Count
 
 def _doubt_about_share(present: CodedCells, quantity: Inferred) -> Doubt:
     assert quantity.others is not None
-    share = present.count(quantity.others) / present.n_present
-    return "others" if share > _most_others(quantity) else ""
+    counts = present.counts[quantity.others].tolist()
+    return "" if _are_few(counts, present.n_present, _most_others(quantity)) else "others"
+
+
+def _are_few(counts: list[int], n: int, share: float) -> bool:
+    """Return whether cells are at most a share of n cells, or 10 % if none of them is repeated."""
+    repeated = max(counts, default=0) > 1
+    return sum(counts) <= (share if repeated else max(share, MOST_OTHERS)) * n
 
 
 def _type(quantity: Inferred | None) -> str:
@@ -173,7 +180,7 @@ def _different_units(present: CodedCells, *, or_none: bool = False) -> Counter[s
         return Counter()
     counts = count_units(present.words, present.counts)
     named = sorted((n for unit, n in counts.items() if unit or or_none), reverse=True)
-    differ = sum(named[1:]) > MOST_OF_OTHER_UNIT * present.n_present
+    differ = not _are_few(named[1:], present.n_present, MOST_OF_OTHER_UNIT)
     return counts if differ and 2 * counts.total() > present.n_present else Counter()
 
 

@@ -21,7 +21,7 @@ class Inferred:
     ----------
     format, values : how the cells are read, and the result
     others : mask of the cells that are not numbers or dates; None if there are none
-    share : share of the cells that `others` are
+    share : share of the cells that `others` are, if the type was detected; otherwise 0
     doubt : why a column of numbers or dates is read as words
 
         - "others": too many cells are something else
