@@ -23,7 +23,7 @@ def read(folder, **files):
 
 def test_groups_that_are_in_two_files_are_refused_and_counted(folder):
     shared = write(folder / "va.csv", ["p3", "p3", "p7", "q1"])
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match="in several parts") as caught:
         read(folder, validation=shared)
     assert (
         f"va.csv: 2 of its 3 groups (column 'patient') are also in {folder / 'tr.csv'} ('p3', "

@@ -87,6 +87,26 @@ class NewRowsOptions:
             rich_help_panel=_DATA,
         ),
     ] = None
+    missing_values: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORD,...",
+            help="Words for missing values in a table, instead of NA, N/A, NULL, ?, - and others. "
+            "Empty cells are always missing.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type",
+            metavar="COLUMN=TYPE",
+            help="Type of a column: number, category, text, date or drop (default: detected). For "
+            "ambiguous cells: date:day-first, date:month-first, number:decimal-point or "
+            "number:decimal-comma. Can be given several times.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
     format: Annotated[
         str | None,
         typer.Option(
@@ -117,6 +137,7 @@ class NewRowsOptions:
 
     def options(self) -> dict[str, Any]:
         """Return the given options under the names of `load`'s parameters."""
+        words = self.missing_values
         given = {
             "label": label_column(self.label),
             "text": self.text or None,
@@ -127,6 +148,8 @@ class NewRowsOptions:
             "colour": self.colour,
             "delimiter": None if self.delimiter is None else delimiter(self.delimiter),
             "drop": self.drop or None,
+            "missing_values": None if words is None else words.split(","),
+            "types": dict(map(column_type, self.types or [])) or None,
             "format": self.format,
             "weight": self.weight,
             "id": self.id,
@@ -138,26 +161,6 @@ class NewRowsOptions:
 class ReadingOptions(NewRowsOptions):
     """Options for reading labelled rows and dividing them into parts."""
 
-    missing_values: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WORD,...",
-            help="Words for missing values in a table, instead of NA, N/A, NULL, ?, - and others. "
-            "Empty cells are always missing.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
-    types: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--type",
-            metavar="COLUMN=TYPE",
-            help="Type of a column: number, category, text, date or drop (default: detected). For "
-            "ambiguous cells: date:day-first, date:month-first, number:decimal-point or "
-            "number:decimal-comma. Can be given several times.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
     group: Annotated[
         str | None,
         typer.Option(
@@ -199,10 +202,7 @@ class ReadingOptions(NewRowsOptions):
 
     def options(self) -> dict[str, Any]:
         """Return the given options under the names of `load`'s parameters."""
-        words = self.missing_values
         given = {
-            "missing_values": None if words is None else words.split(","),
-            "types": dict(map(column_type, self.types or [])) or None,
             "group": self.group,
             "time": self.time,
             "validation": None if self.validation is None else str(self.validation),

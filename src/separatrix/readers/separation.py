@@ -216,6 +216,8 @@ class _Separation:
                 kind,
                 self.options.formats,
                 self.origin.place,
+                wanted=self.wanted.get(name),
+                missing=self.missing,
             )
         return {name: found[name] for name in self.cells}
 
@@ -292,7 +294,7 @@ class _Separation:
             {  # for a model, only what differs from training
                 name: each
                 for name, each in found.items()
-                if name not in trained or each.example or each.others is not None
+                if name not in trained or each.example or each.others is not None or each.missing
             }
         )
         given = [*self.wanted, *(self.options.columns or ())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,12 @@ from separatrix.readers.cells.number_cells import (
     may_be_thousands,
     numbers_of,
     without_numbers,
+)
+from separatrix.readers.cells.trained_cells import (
+    with_format_note,
+    with_sign_note,
+    with_type,
+    words_for_missing,
 )
 from separatrix.readers.cells.word_cells import looks_like_text
 from separatrix.readers.columns import require_column, to_column, to_words
@@ -200,37 +207,47 @@ def read_trained(
     kind: Kind,
     formats: Formats | None,
     place: Callable[[int], str] = place_by_row,
+    *,
+    wanted: str | None = None,
+    missing: tuple[str, ...] | None = None,
 ) -> Inferred:
     """Read a column as the column of this name was read in training.
 
-    `place` says in messages where a row is.
+    `place` says in messages where a row is. `wanted` is the type that the user gave for it, and
+    `missing` are words for missing values instead of those of the training.
     """
+    known = () if formats is None else formats.missing
+    missing = known if missing is None else missing
+    written = CellFormat(kind) if formats is None else formats.of(name, kind)
+    if wanted is not None:
+        written = with_type(name, written, wanted)
     if isinstance(values, np.ndarray):
         if kind == "numbers" and values.dtype != object:
-            missing = () if formats is None else formats.missing
             return Inferred(CellFormat(), without_numbers(values, missing))
         words = truths_to_words(original) if kind == "categories" else None
         values = to_words(values) if words is None else words
         if kind != "numbers":
             return Inferred(CellFormat(kind), values)
         values = cells_of(values)
-    missing = MISSING_WORDS if formats is None else formats.missing
-    written = CellFormat(kind) if formats is None else formats.of(name, kind)
-    if formats is None and kind == "categories":
-        written = replace(written, categories=AMBIGUOUS_WORDS)
+    if formats is None:
+        missing = missing or MISSING_WORDS
+        if kind == "categories":
+            written = replace(written, categories=AMBIGUOUS_WORDS)
     found, others = read_as(values, written, missing)
     if others is None or not others.any():
-        return Inferred(written, found)
+        absent = tuple(word for word in missing if word not in written.categories)
+        empty = Counter[str]() if kind == "text" else words_for_missing(values, found, absent)
+        return with_sign_note(values, Inferred(written, found, missing=empty))
     truths = _truths_of(values)
     if truths is not None:
         return Inferred(written, truths)
-    if not written.date:
+    if not written.date and ":" not in (wanted or ""):
         anew = infer(values, missing, wanted="number", comma_first=True)
         same_unit = anew.format.sign in ("", written.sign)
         remaining = 0 if anew.others is None else anew.others.sum()
         if anew.format.kind == "numbers" and same_unit and remaining < others.sum():
             if anew.others is None or written.skips_others:
-                return anew
+                return with_format_note(values, anew, written, others)
             others = anew.others
     if not written.skips_others:
         row = int(np.argmax(others))
@@ -238,11 +255,23 @@ def read_trained(
         in_unit = f" in {written.sign!r}" if written.sign else ""
         hold = date_words(written) if written.date else f"numbers{in_unit}"
         start, at = (f"{where}, {place(row)}: c", "") if where else ("C", f" in {place(row)}")
-        raise ValueError(
+        sentence = (
             f"{start}olumn {name!r} must hold {hold}, as in training. Got {shown[:40]!r}{at} "
             "instead."
         )
-    return Inferred(written, found, others=others)
+        if not where:
+            raise ValueError(sentence)
+        raise ValueError(
+            Message(
+                "{sentence} Correct the cell, or give {types} to treat such cells as missing, or "
+                "{missing:=} with its words for missing values.",
+                sentence=sentence,
+                types=Parameter("types", {name: "date" if written.date else "number"}),
+                missing=Parameter("missing_values"),
+            )
+        )
+    empty = words_for_missing(values, found, missing)
+    return with_sign_note(values, Inferred(written, found, others=others, missing=empty))
 
 
 def _truths_of(cells: Any) -> Array | None:
