@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+
+from separatrix.matrix import Array
 
 from separatrix.readers.cells.cell_format import DATE_ORDERS, CellFormat
 from separatrix.readers.cells.coded_cells import CodedCells
 from separatrix.readers.cells.date_cells import (
+    ORDER_NAMES,
     has_short_years,
     in_unit,
     seconds_of,
@@ -52,7 +57,7 @@ def choose_dates(present: CodedCells, *, given: bool, how: str) -> Inferred | No
         ambiguous = False
         reason = "with full stops the day comes first"
     elif order in _RIVALS and not ambiguous:
-        reason = _evidence(present.words, order)
+        reason = _evidence(present.words, order, others)
     if order in _RIVALS and has_short_years(present.words):
         century = "years of two digits are 1969 to 2068"
         reason = f"{reason}; {century}" if reason else century
@@ -66,12 +71,28 @@ def choose_dates(present: CodedCells, *, given: bool, how: str) -> Inferred | No
     )
 
 
-def _evidence(words: Any, order: str) -> str:
-    """Name a date that is possible only in this order."""
-    for word in words:
-        cell = word.as_py()
-        if cell is None or seconds_of_word(cell, order) is None:
-            continue
-        if seconds_of_word(cell, _RIVALS[order]) is None:
-            return f"{cell!r} shows the order"
-    return ""
+def _evidence(words: Any, order: str, others: Array) -> str:
+    """Name a date that is possible only in this order, and if dates are mixed, the other ones."""
+    rival = _RIVALS[order]
+    shown = _first(words, order, lambda cell: seconds_of_word(cell, rival) is None)
+    if not shown:
+        return ""
+    odd = _first(words.filter(pa.array(others)), rival, lambda _: True)
+    if not odd:
+        return f"{shown!r} shows the order"
+    either = _first(words, order, lambda cell: seconds_of_word(cell, rival) is not None)
+    unclear = f"; {either!r}, which could be either, is read in this order" if either else ""
+    return f"most, such as {shown!r}, are; {odd!r} is {ORDER_NAMES[rival]}{unclear}"
+
+
+def _first(words: Any, order: str, test: Callable[[str], bool]) -> str:
+    """Return the first date in an order that passes a test; "" if there is none."""
+    cells = (word.as_py() for word in words)
+    return next(
+        (
+            cell
+            for cell in cells
+            if cell and seconds_of_word(cell, order) is not None and test(cell)
+        ),
+        "",
+    )

@@ -12,7 +12,7 @@ from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import MIXED, CellFormat
 from separatrix.readers.cells.coded_cells import equal_rows, matching_rows, word_at
-from separatrix.readers.cells.date_cells import date_note, date_words
+from separatrix.readers.cells.date_cells import ORDER_NAMES, date_note, date_words
 from separatrix.readers.cells.inferred import Inferred
 from separatrix.text import counted, listed
 
@@ -50,7 +50,11 @@ def describe_others(name: str, found: Inferred, cells: Any, place: Place) -> str
     assert found.others is not None
     count = int(found.others.sum())
     named = f" in {found.format.sign!r}" if found.format.sign else ""
-    thing = date_words(found.format).partition(" (")[0] if found.format.date else f"numbers{named}"
+    thing = f"numbers{named}"
+    if found.format.date:
+        thing = date_words(found.format).partition(" (")[0]
+    if found.format.date in ("dmy", "mdy"):
+        thing += f" in the order {ORDER_NAMES[found.format.date]}"
     if count == 1:
         thing = "a " + thing.replace("times", "time").replace("numbers", "number").replace(
             "dates", "date"
