@@ -91,7 +91,9 @@ def test_an_invalid_value_is_reported_with_its_row_in_the_file(tmp_path, value, 
     source = load(path)
     assert 50 in source.splits["train"]
     settings = choose_settings(source.table, missing="refuse")
-    with pytest.raises(ValueError, match=r"^bad.csv, row 51: column 'b' (has no value|is inf)[,.]"):
+    with pytest.raises(
+        ValueError, match=r"bad.csv, line 52: column 'b' (has no value|is 'inf')[,.]"
+    ):
         learn(source, settings=settings)
 
 

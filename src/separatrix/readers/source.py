@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,8 @@ from separatrix.readers.rows.row_columns import RowColumns
 from separatrix.readers.rows.row_order import draw_split
 from separatrix.readers.splits import SHARES, Split, Splits, given_rows, own_splits
 
+FindCell: TypeAlias = Callable[[int, str], tuple[str, str]]
+
 _ENTRIES_AT_ONCE = 1 << 20
 
 
@@ -27,7 +29,7 @@ class LoadedTable:
 
     Attributes
     ----------
-    table, y, feature_names, notes, reading, row_columns : as in `Source`
+    table, y, feature_names, notes, reading, row_columns, find_cell : as in `Source`
     own_splits : row numbers of "train" and other parts, if the data set comes with a split
 
     >>> table, y, names, notes = LoadedTable(np.eye(2), None, ["a", "b"], [])
@@ -40,6 +42,7 @@ class LoadedTable:
     reading: dict[str, Any] = field(default_factory=dict)
     own_splits: Mapping[str, Any] | None = None
     row_columns: RowColumns = field(default_factory=RowColumns)
+    find_cell: FindCell | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.table, self.y, self.feature_names, self.notes))
@@ -59,6 +62,8 @@ class Source:
     splits : row numbers for "train", "validation" and "test"
     reading : options, as plain values, with which the reader reads new rows in the same way
     row_columns : columns that describe the rows: weights, groups, times and identifiers
+    find_cell : function of a row and a column that reads the file again, and returns where the cell
+        is and its text; None if the rows have no lines
 
     >>> source = Source.of(np.eye(10), np.arange(10) % 2, name="ten rows")
     >>> source
@@ -75,6 +80,7 @@ class Source:
     splits: Splits = field(default_factory=dict)
     reading: dict[str, Any] = field(default_factory=dict)
     row_columns: RowColumns = field(default_factory=RowColumns)
+    find_cell: FindCell | None = None
 
     @classmethod
     def of(
@@ -90,6 +96,7 @@ class Source:
         seed: int = 0,
         reading: dict[str, Any] | None = None,
         row_columns: RowColumns | None = None,
+        find_cell: FindCell | None = None,
     ) -> Source:
         """Make a source and split its rows.
 
@@ -110,7 +117,9 @@ class Source:
             splits, note = draw_split(y, n, seed, shares, row_columns)
             notes.append(note)
         columns = RowColumns() if row_columns is None else row_columns
-        return cls(name, table, y, feature_names or None, notes, splits, reading or {}, columns)
+        return cls(
+            name, table, y, feature_names or None, notes, splits, reading or {}, columns, find_cell
+        )
 
     @classmethod
     def of_loaded(
@@ -131,6 +140,7 @@ class Source:
             seed=seed,
             reading=loaded.reading,
             row_columns=loaded.row_columns,
+            find_cell=loaded.find_cell,
         )
 
     def __len__(self) -> int:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from separatrix.readers.cells.coded_cells import CodedCells, word_at
 from separatrix.readers.compression.size_limits import require_room
 from separatrix.readers.compression.text_encoding import read_utf8
 from separatrix.readers.data_frames import named_columns
@@ -67,7 +68,20 @@ def read_table(
         strings=[*given.text_names, *(given.types or ())],
     )
     parts = separate_fields(path, fields, given, header)
-    return replace(parts, notes=[*notes, *parts.notes])
+    written = fields.has_header, fields.delimiter
+
+    def find_cell(row: int, name: str) -> tuple[str, str]:
+        return _find_cell(path, *written, row, name)
+
+    return replace(parts, notes=[*notes, *parts.notes], find_cell=find_cell)
+
+
+def _find_cell(path: Path, header: bool, delimiter: str, row: int, name: str) -> tuple[str, str]:
+    """Read a file again, and return the place of a cell and its text."""
+    content, _ = read_utf8(path)
+    fields = split_fields(path, content, header=header, delimiter=delimiter, strings=[name])
+    cells = CodedCells.of(fields.columns[fields.names.index(name)])
+    return f"{path}, line {fields.line_of(row)}", word_at(cells, row)
 
 
 def separate_fields(

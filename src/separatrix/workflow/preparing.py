@@ -140,11 +140,29 @@ def require_labelled(source: Source) -> None:
         )
 
 
-def require_learnable(source: Source, settings: Settings) -> None:
-    """Raise if a source has invalid values, or too many features for the memory.
+def _require_two_classes(source: Source) -> None:
+    if source.y is None or not len(source.y) or (source.y != source.y[0]).any():
+        return
+    column = source.reading.get("layout", {}).get("label")
+    labels = "all labels" if column is None else f"all values of the label column {column!r}"
+    raise ValueError(
+        Message(
+            "{name}: {labels} are {label!r}. A classifier needs rows of at least two classes. "
+            "Add rows of another class, or name another label column with {option:=}.",
+            name=source.name,
+            labels=labels,
+            label=str(source.y[0]),
+            option=Parameter("label"),
+        )
+    )
 
-    Row numbers in messages count the rows of the source before the split.
+
+def require_learnable(source: Source, settings: Settings) -> None:
+    """Raise if a source has a single class, invalid values, or too many features for the memory.
+
+    Messages name the line of a file, or count the rows of the source before the split.
     """
+    _require_two_classes(source)
     d = source.table.shape[1]
     outputs = 1 if source.y is None else len(np.unique(source.y))
     needed = d * (_BYTES_OF_FEATURE + _BYTES_OF_WEIGHT * outputs)
@@ -157,7 +175,9 @@ def require_learnable(source: Source, settings: Settings) -> None:
         )
     names = None if isinstance(source.table, Columns) else source.feature_names
     refuse = settings.missing == "refuse"
-    require_values(source.table, names, refuse=refuse, where=source.name)
+    require_values(
+        source.table, names, refuse=refuse, where=source.name, find_cell=source.find_cell
+    )
 
 
 def describe_preparation(preparation: Preparation, settings: Settings) -> list[str]:

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from separatrix.matrix import Array
-
 from separatrix.readers.cells.cell_format import DATE_ORDERS, CellFormat
 from separatrix.readers.cells.coded_cells import CodedCells
 from separatrix.readers.cells.date_cells import (
@@ -87,12 +86,6 @@ def _evidence(words: Any, order: str, others: Array) -> str:
 
 def _first(words: Any, order: str, test: Callable[[str], bool]) -> str:
     """Return the first date in an order that passes a test; "" if there is none."""
-    cells = (word.as_py() for word in words)
-    return next(
-        (
-            cell
-            for cell in cells
-            if cell and seconds_of_word(cell, order) is not None and test(cell)
-        ),
-        "",
-    )
+    cells = (cell for word in words if (cell := word.as_py()))
+    dates = (cell for cell in cells if seconds_of_word(cell, order) is not None)
+    return next(filter(test, dates), "")

@@ -17,7 +17,7 @@ from separatrix.readers.columns import Columns, require_column
 from separatrix.readers.formats import format_of, options_of, read_path
 from separatrix.readers.rows.row_columns import RowColumns
 from separatrix.readers.rows.row_order import draw_split
-from separatrix.readers.source import LoadedTable, Source
+from separatrix.readers.source import FindCell, LoadedTable, Source
 from separatrix.readers.splits import PARTS, SHARES
 from separatrix.text import listed
 
@@ -68,6 +68,7 @@ def source_of_files(
         splits=splits,
         reading=first.reading,
         row_columns=_stacked_columns(every),
+        find_cell=_finder(every),
     )
 
 
@@ -206,6 +207,19 @@ def _require_known_labels(trained: Array, y: Array, path: Path, file: Path) -> N
     odd = next((label for label in y.tolist() if label not in classes), None)
     if odd is not None:
         raise ValueError(f"{file} has the label {odd!r}, which does not occur in {path.name}.")
+
+
+def _finder(tables: Sequence[LoadedTable]) -> FindCell | None:
+    """Return a function that finds a cell of the rows of several files."""
+    ends = np.cumsum([table.table.shape[0] for table in tables])
+
+    def find_cell(row: int, name: str) -> tuple[str, str]:
+        place = int(np.searchsorted(ends, row, side="right"))
+        find = tables[place].find_cell
+        assert find is not None
+        return find(row - int(ends[place - 1] if place else 0), name)
+
+    return find_cell if all(table.find_cell for table in tables) else None
 
 
 def _stacked(tables: Sequence[Any]) -> Any:

@@ -41,6 +41,7 @@ class StoredSource(Source):
             },
             "reading": dict(about.get("reading", {})),
             "row_columns": RowColumns({"weight": "weight"} if rows.manifest.weighted else {}),
+            "find_cell": None,
         }
         for name, value in given.items():
             object.__setattr__(self, name, value)
