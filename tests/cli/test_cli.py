@@ -63,9 +63,9 @@ def test_fit_of_a_table_prints_its_decisions(folder):
     text = " ".join(call("fit", "people.csv").stdout.split())
     assert "The label is the last column, 'income'." in text
     assert "Column 'job': filled 1 missing value" in text
-    assert "2 numeric (standardised), 1 categorical (one-hot)" in text
+    assert "2 numeric (standardised), 1 categorical (one-hot: 'job')" in text
     refused = call("fit", "people.csv", "--missing", "refuse", code=1)
-    assert "people.csv, row 3: column 'job' has no value" in refused.stderr
+    assert "people.csv, line 4: column 'job' has no value" in refused.stderr
 
 
 def test_fit_of_text_has_a_weight_for_every_word(folder):

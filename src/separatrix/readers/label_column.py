@@ -18,6 +18,7 @@ from separatrix.text import counted, listed
 Label: TypeAlias = str | int | bool | None
 
 NO_LABELS = "There are no labels to compare with"
+ONE_COLUMN = "There is only one column, so there are no labels."
 
 _MOST_NUMBERS = 100  # number of different fractional labels that can still be class names
 _LONGEST = 256  # characters; longer values are documents
@@ -79,7 +80,7 @@ def find_label(
     if trained:
         return None
     if len(names) == 1:
-        notes.append("There is only one column, so there are no labels.")
+        notes.append(ONE_COLUMN)
         return None
     short = [name for name in names if kinds[name] != "text"]
     if kinds[names[-1]] == "text" and short:

@@ -215,7 +215,10 @@ def _require_same_features(bundle: Bundle, source: Source) -> None:
 
     For example, images of 8 x 6 and of 12 x 4 pixels have the same number of features.
     """
-    if bundle.preparation is None or isinstance(source.table, Columns):
+    if isinstance(source.table, Columns):
+        _require_pixels(bundle, source)
+        return
+    if bundle.preparation is None:
         return
     trained = getattr(bundle.preparation, "feature_names_out", None)
     found = source.feature_names
@@ -228,6 +231,16 @@ def _require_same_features(bundle: Bundle, source: Source) -> None:
         f"The features must be the same as in training. Feature {at + 1} was {trained[at]!r}. Got "
         f"{found[at]!r} instead."
     )
+
+
+def _require_pixels(bundle: Bundle, source: Source) -> None:
+    """Raise if a model of images gets a table without columns of pixels."""
+    size, columns = reading_of(bundle).get("size"), _columns_of(bundle)
+    if size is not None and columns and not set(columns) & set(source.table.names):
+        raise ValueError(
+            f"The model was trained on images of {size[0]} x {size[1]} pixels, and "
+            f"{source.name} is not an image. Give an image, or a folder of images."
+        )
 
 
 def _label_of(bundle: Bundle, source: Source) -> tuple[str, Array] | None:

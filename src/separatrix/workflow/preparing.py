@@ -20,13 +20,14 @@ from separatrix.features.word_lists import WordLists
 from separatrix.matrix import Array
 from separatrix.readers import Columns, Source
 from separatrix.readers.compression.size_limits import most_bytes
-from separatrix.readers.label_column import NO_LABELS, is_quantity
+from separatrix.readers.label_column import NO_LABELS, ONE_COLUMN, is_quantity
 from separatrix.readers.streams.stored_source import StoredSource
-from separatrix.text import counted
+from separatrix.text import counted, listed
 from separatrix.workflow.stored_preparation import preparation_of
 
 _FILLED = re.compile(r"(Column '.*'): filled [\d,]+ missing values?")
 
+_NAMED = 5  # number of columns in a sentence
 _BYTES_OF_FEATURE = 80  # measured, including the name
 _BYTES_OF_WEIGHT = 48  # including copies made by the solver
 _WAYS = {"tfidf": "TF-IDF weights", "counts": "counts", "hashing": "hashed counts"}
@@ -116,6 +117,12 @@ def require_labelled(source: Source) -> None:
     """Raise unless the rows have labels."""
     if source.y is None:
         why = "".join(f" {note}" for note in source.notes if note.startswith(NO_LABELS))
+        if ONE_COLUMN in source.notes:
+            why = Message(
+                " There is only one column: if its fields are separated by another character, name "
+                "it with {delimiter:=}.",
+                delimiter=Parameter("delimiter"),
+            )
         raise ValueError(
             Message(
                 "{name} has no labels.{why} Name the label column with {label:=}, or use a source "
@@ -186,7 +193,7 @@ def describe_preparation(preparation: Preparation, settings: Settings) -> list[s
     >>> table = Columns({"age": [39, 50], "job": ["clerk", "smith"]})
     >>> settings = choose_settings(table)
     >>> describe_preparation(Preparation.fit(table, settings), settings)
-    ['Made 3 features from 2 columns: 1 numeric (standardised), 1 categorical (one-hot).']
+    ["Made 3 features from 2 columns: 1 numeric (standardised), 1 categorical (one-hot: 'job')."]
     """
     if preparation.columns is None:
         scaled = "Standardised the features (mean 0, standard deviation 1)."
@@ -196,9 +203,10 @@ def describe_preparation(preparation: Preparation, settings: Settings) -> list[s
     if numbers:
         how = "standardised" if settings.standardise else "not scaled"
         parts.append(f"{numbers} numeric ({how})")
-    categories = sum(isinstance(step, Categories) for step in preparation.steps)
+    categories = [step.column for step in preparation.steps if isinstance(step, Categories)]
     if categories:
-        parts.append(f"{categories} categorical (one-hot)")
+        names = listed(map(repr, categories), _NAMED)
+        parts.append(f"{len(categories)} categorical (one-hot: {names})")
     for step in preparation.steps:
         if isinstance(step, Vectoriser):
             parts.append(f"text ({len(step.names):,} {_WAYS[settings.text]} of words)")

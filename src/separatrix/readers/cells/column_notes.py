@@ -39,6 +39,8 @@ def describe_columns(table: Columns, given: Collection[str]) -> list[str]:
     if several:
         shown = _first([*several], several)
         notes.append(f"Read as categories, with many different values: {shown}.")
+    words = (name for name in detected if table.kind(name) == "categories")
+    notes += [note for name in words if (note := _describe_case(name, table[name]))]
     if same := [name for name in detected if _is_constant(table[name])]:
         notes.append(f"Only one value: {_first(same)}.")
     for name in detected:
@@ -56,6 +58,16 @@ def _describe_missing(table: Columns) -> list[str]:
         return []
     shown = _first([name for name, _ in counts.most_common()], counts)
     return [f"{total:,} value{'s are' if total > 1 else ' is'} missing: {shown}."]
+
+
+def _describe_case(name: str, values: Array) -> str:
+    """Say which categories of a column differ only in upper and lower case; "" if none do."""
+    words = _different(values)
+    counts = Counter(word.casefold() for word in words)
+    alike = sorted(word for word in words if counts[word.casefold()] > 1)
+    if not alike or len(words) > CODES:
+        return ""
+    return f"Column {name!r}: categories differ only in upper and lower case: {_first(alike)}."
 
 
 def _describe_identifier(name: str, why: str) -> str:

@@ -129,6 +129,7 @@ def split_fields(
     >>> fields.notes
     ["The first line is the header: 'size' is above a column of numbers."]
     """
+    _require_no_excel_line(path, content)
     delimiter = delimiter or find_delimiter(content)
     first = first_rows(content, delimiter, LOOKED_AT, csv.QUOTE_MINIMAL)
     if not first:
@@ -360,11 +361,27 @@ def _require_different(path: Path, names: list[str]) -> None:
         if times > 1:
             raise ValueError(
                 Message(
-                    "{path}, line 1: {times} columns have the name {name!r}. Rename them, "
-                    "or give {header} if the first line is data.",
+                    "{path}, line 1: {times} columns have the name {name!r}. Rename them, also "
+                    "to leave one out with {drop:=}, or give {header} if the first line is data.",
                     path=path,
                     times=times,
                     name=name,
+                    drop=Parameter("drop"),
                     header=Parameter("header", False),
                 )
             )
+
+
+def _require_no_excel_line(path: Path, content: Array) -> None:
+    """Raise if the first line names the delimiter, as files for Excel do."""
+    found = re.match(rb"sep=(.)\r?\n", content[:8].tobytes())
+    if found:
+        raise ValueError(
+            Message(
+                "{path}, line 1: this line, 'sep={sign}', tells Excel the delimiter and belongs to "
+                "no row. Remove it; if the delimiter is then not detected, give {delimiter}.",
+                path=path,
+                sign=found[1].decode("latin-1"),
+                delimiter=Parameter("delimiter", found[1].decode("latin-1")),
+            )
+        )
