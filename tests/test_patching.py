@@ -92,6 +92,20 @@ def test_warnings_quote_the_given_tol_and_what_it_asks_for(name):
         plain.fit(X, Y)
 
 
+def test_the_perceptron_takes_starting_weights_by_position():
+    names = {"coef_init": np.ones((1, 30)), "intercept_init": np.ones(1)}
+    model = sklearn.linear_model.Perceptron(max_iter=3, tol=None, shuffle=False)
+    by_position = clone(model).fit(Z, Y, *names.values(), np.full(len(Y), 2.0))
+    by_name = clone(model).fit(Z, Y, sample_weight=np.full(len(Y), 2.0), **names)
+    separatrix.unpatch()
+    theirs = sklearn.linear_model.Perceptron(max_iter=3, tol=None, shuffle=False)
+    theirs.fit(Z, Y, *names.values(), np.full(len(Y), 2.0))
+    np.testing.assert_array_equal(by_position.coef_, by_name.coef_)
+    np.testing.assert_allclose(by_position.coef_, theirs.coef_, rtol=1e-8, atol=1e-8)
+    with pytest.raises(ValueError, match=r"sample_weight.* \(1, 30\).* coef_init=W"):
+        separatrix.Perceptron().fit(Z, Y, *names.values())
+
+
 def test_gaps_that_rounding_leaves_do_not_warn():
     A, b = load_iris(return_X_y=True)
     A, b = A[b != 2] / 7.0, b[b != 2]

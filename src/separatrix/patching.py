@@ -84,6 +84,20 @@ def _never(self: Any) -> bool:
     return False
 
 
+def _fit_perceptron(
+    self: Any,
+    X: Any,
+    y: Any,
+    coef_init: Any = None,
+    intercept_init: Any = None,
+    sample_weight: Any = None,
+    **options: Any,
+) -> Any:
+    """Call `separatrix.Perceptron.fit`, with the positional arguments of scikit-learn's class."""
+    options |= {"coef_init": coef_init, "intercept_init": intercept_init}
+    return estimators.Perceptron.fit(self, X, y, sample_weight, **options)
+
+
 # The replacements are attributes of this module, so that they can be pickled.
 LogisticRegression = with_their_defaults(
     estimators.LogisticRegression,
@@ -106,7 +120,10 @@ LinearSVC = with_their_defaults(
     _largest_gap=_largest_gap,
 )
 Perceptron = with_their_defaults(
-    estimators.Perceptron, linear_model.Perceptron, _follows_rosenblatt=_never
+    estimators.Perceptron,
+    linear_model.Perceptron,
+    _follows_rosenblatt=_never,
+    fit=_fit_perceptron,
 )
 SGDClassifier = with_their_defaults(estimators.SGDClassifier, linear_model.SGDClassifier)
 
