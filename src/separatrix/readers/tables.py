@@ -21,6 +21,7 @@ from separatrix.readers.data_frames import named_columns
 from separatrix.readers.delimited.dialect import DELIMITERS
 from separatrix.readers.delimited.fields import Fields, split_fields
 from separatrix.readers.delimited.headerless import name_columns, require_no_other_header
+from separatrix.readers.label_column import place_by_row
 from separatrix.readers.separation import Origin, TableOptions, split_label
 from separatrix.readers.source import LoadedTable
 
@@ -71,9 +72,9 @@ def read_table(
 
 
 def separate_fields(
-    path: Path, fields: Fields, given: TableOptions, header: bool | None, lines_before: int = 0
+    path: Path, fields: Fields, given: TableOptions, header: bool | None
 ) -> LoadedTable:
-    """Separate the columns of a file, or of a part of it after some lines."""
+    """Separate the columns of a file, or of a part of it."""
     names, columns = fields.names, given.columns
     if columns and not fields.has_header:
         names, label = name_columns(names, fields.sample, columns, given.layout, given.label)
@@ -85,13 +86,15 @@ def separate_fields(
         _drop_empty_end(named, fields)
 
     def place(row: int) -> str:
-        return f"line {lines_before + fields.line_of(row)}"
+        return f"line {fields.line_of(row)}"
 
     parts = split_label(Origin(str(path), place, fields.delimiter != ","), named, given)
     reading = parts.reading
     if fields.delimiter not in DELIMITERS:  # these are detected
         reading = {**reading, "delimiter": fields.delimiter}
-    return replace(parts, notes=[*fields.notes, *parts.notes], reading=reading)
+    parts.counts.lines = lines = fields.skipped_lines
+    notes = [*fields.notes, *lines.sentences(), *parts.notes]
+    return replace(parts, notes=notes, reading=reading)
 
 
 def read_parquet(path: Path | str, **options: Any) -> LoadedTable:
@@ -107,9 +110,12 @@ def read_parquet(path: Path | str, **options: Any) -> LoadedTable:
     return read_frame(table, str(path), **options)
 
 
-def read_frame(frame: Any, where: str = "The data frame", **options: Any) -> LoadedTable:
-    """Separate a data frame into features and labels."""
-    return split_label(Origin(where), named_columns(where, frame), TableOptions(**options))
+def read_frame(
+    frame: Any, where: str = "The data frame", rows_before: int = 0, **options: Any
+) -> LoadedTable:
+    """Separate a data frame into features and labels; `rows_before` are counted in messages."""
+    origin = Origin(where, lambda row: place_by_row(rows_before + row))
+    return split_label(origin, named_columns(where, frame), TableOptions(**options))
 
 
 def _require_room(path: Path, metadata: Any) -> None:
