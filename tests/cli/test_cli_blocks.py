@@ -75,6 +75,18 @@ def test_options_that_belong_to_the_conversion_are_refused(stored: Any) -> None:
         assert "Error" in said, words
     said = " ".join(call("convert", "wine", "wine-blocks", code=1).stderr.split())
     assert "already holds converted data" in said
+    for option in ("10", "much"):
+        said = " ".join(call("fit", "wine-blocks", "--memory", option, code=2).stderr.split())
+        assert "--memory" in said
+    assert (
+        "--memory must be at least 16 MB"
+        in call("convert", "wine", "more", "--memory", "1KB", code=2).stderr
+    )
+    pytest.importorskip("torch")
+    for command in ("fit", "search"):
+        said = " ".join(call(command, "wine-blocks", "--device", "cpu", code=2).stderr.split())
+        assert "--device cpu needs all rows in memory" in said
+        assert "Train without --device" in said
 
 
 def test_a_file_is_converted_with_its_options(folder: Any) -> None:
@@ -99,4 +111,7 @@ def test_an_interrupted_conversion_says_how_it_continues(
     assert "the finished blocks in blocks are kept" in " ".join(said.split())
     said = " ".join(call("fit", "blocks", code=1).stderr.split())
     assert "blocks is an unfinished conversion" in said
-    assert facts("convert", "wine", "blocks", "--rows-per-block", "50")["rows"] == 178
+    found = call("convert", "wine", "blocks", "--rows-per-block", "50")
+    said = "Continuing an interrupted conversion: 2 blocks with 100 rows are kept."
+    assert said in " ".join(found.stderr.split())
+    assert facts("data", "show", "blocks")["rows"] == 178
