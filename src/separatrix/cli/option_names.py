@@ -42,6 +42,7 @@ _OF_SINGLE_COMMANDS = (
     "positive",
     "dask",
     "memory",
+    "resume",
 )
 _OTHER_NAMES = {
     "class_weight": "balanced",

@@ -25,6 +25,8 @@ from separatrix.readers.label_column import place_by_row
 from separatrix.readers.separation import Origin, TableOptions, split_label
 from separatrix.readers.source import LoadedTable
 
+_PARQUET = (".parquet", ".pq")
+
 
 def read_table(
     path: Path | str,
@@ -98,16 +100,29 @@ def separate_fields(
 
 
 def read_parquet(path: Path | str, **options: Any) -> LoadedTable:
-    """Read a Parquet file with numbers, booleans, dates, strings and dictionaries of strings."""
+    """Read a Parquet file, or a folder of Parquet files with the same columns.
+
+    Columns hold numbers, booleans, dates, strings and dictionaries of strings.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    files = parquet_files(Path(path)) or [Path(path)]
     try:
-        _require_room(Path(path), pq.read_metadata(path))
-        table = pq.read_table(path)
+        for file in files:
+            _require_room(file, pq.read_metadata(file))
+        table = pa.concat_tables([pq.read_table(file) for file in files])
     except pa.ArrowException as error:
         raise ValueError(f"{path} is not a readable Parquet file: {error}") from error
     return read_frame(table, str(path), **options)
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """Return the files of a folder in which all files are Parquet files; [] for other paths."""
+    if not path.is_dir():
+        return []
+    files = sorted(file for file in path.iterdir() if not file.name.startswith(("_", ".")))
+    return files if all(file.suffix in _PARQUET for file in files) else []
 
 
 def read_frame(
