@@ -55,13 +55,6 @@ def report_path(report: Path | None, source: str, work: str) -> Path | None:
     """
     if report is None:
         return None
-    from separatrix.data.on_disk import is_block_folder
-
-    if is_block_folder(source):
-        raise UsageError(
-            f"--report draws rows of the source, and those of {source} stay on disk. Leave it out, "
-            "or write a report for a sample of the source."
-        )
     if str(report) == _DEFAULT:
         stem = "data" if source == "-" else Path(source).stem or "data"
         name = _NOT_IN_NAMES.sub("-", stem).strip("-.")[:80] or "data"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.data import BlockRows
+from separatrix.data import BlockRows, NotInMemoryError
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.certified.certified_predictions import (
     CertifiedPredictions,
@@ -76,7 +76,7 @@ class CertifyingClassifier(LinearClassifier):
         check_is_fitted(self)
         region = self._require_region()
         if isinstance(X, BlockRows):
-            raise ValueError(
+            raise NotInMemoryError(
                 f"certify needs rows in memory. Got {X!r}. Read a part of them with its method "
                 "load, which returns X and y."
             )
