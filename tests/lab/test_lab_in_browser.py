@@ -37,6 +37,12 @@ def test_a_study_is_started_from_the_form_and_watched_to_its_end(browser, lab):
         assert re.search(r"about \d+ s", page.inner_text(".plan"))
         page.click("text=start the study")
         page.wait_for_url("**/studies/watched")
+        page.wait_for_selector(".plan-of-study")
+        assert page.inner_text("h1") == "Separatrix · watched"
+        assert page.inner_text(".line-of-progress").startswith("Starting\n4 runs.")
+        assert re.search(r"about [\d.]+ (s|min)", page.inner_text(".line-of-progress"))
+        assert page.inner_text(".plan-of-study").startswith("wine: ")
+        assert page.texts(".plan-of-study li") == ["learning rate: 0.01, 0.1", "momentum: 0, 0.9"]
         page.wait_for_selector(".runs", timeout=60_000)
         place = page.locator(".runs").bounding_box()["y"]
         page.focus(".runs th button >> nth=1")
@@ -125,6 +131,7 @@ def test_names_from_data_are_shown_as_text(browser, lab):
         file = {"name": f"{quote(bad, safe='')}.csv", "mimeType": "text/csv", "buffer": body}
         page.set_input_files("#file", file)
         page.wait_for_selector(".first-rows")
+        assert page.inner_text(".drop").startswith(f"{file['name']} is chosen.")
         assert bad in page.inner_text(".first-rows")
         page.goto(f"http://{lab.host}/studies/hostile")
         page.wait_for_selector(".runs")

@@ -47,6 +47,7 @@ def judge(
         _score(choice, seeds),
         *_rule(choice),
         *_as_good(choice),
+        *_best_unconverged(choice, finished),
         *(extend_words(best, name, side) for name, side in edges.items()),
         *_overfitting(best),
         *_diverged(finished, runs, seeds),
@@ -157,6 +158,29 @@ def _rule(choice: Choice) -> list[str]:
         how = "The losses differ: each was compared by itself, and the best of each by accuracy."
     tied = f" Equally accurate ones were ranked by {listed(choice.tied_by)}."
     return [how + (tied if choice.tied_by else "")]
+
+
+_UNCONVERGED = {
+    "not_converged": "it was still changing",
+    "noisy": "its mini-batches were noisy",
+    "oscillating": "it oscillated",
+    "ended_higher": "it ended above its start",
+    "stopped_early": "it was stopped early",
+}
+
+
+def _best_unconverged(choice: Choice, finished: Sequence[FinishedConfiguration]) -> list[str]:
+    """That the best did not converge, and whether any that is as good did."""
+    best = choice.best
+    if not best.unconverged or len(finished) == 1:
+        return []
+    text = f"The best configuration did not converge ({_UNCONVERGED[best.unconverged]})"
+    same = {c.number for c in choice.comparisons if not c.by}
+    slow = [bool(one.unconverged) for one in finished if one.row.number in same]
+    if not slow or not all(slow):
+        return [f"{text}."]
+    others = "the other one that is" if len(slow) == 1 else f"any of the {len(slow)} that are"
+    return [f"{text}, and neither did {others} as good."]
 
 
 def _compared(choice: Choice) -> str:

@@ -280,7 +280,7 @@ async function judge() {
     if (error.status === 404) restart();
   } finally {
     judging = false;
-    if (!playing && mine === play && (epoch !== at || settings.selected !== model || settings.axes !== axes)) judge();
+    if (!playing && (mine !== play || epoch !== at || settings.selected !== model || settings.axes !== axes)) judge();
   }
 }
 
