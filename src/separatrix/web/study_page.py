@@ -6,7 +6,7 @@ import math
 from datetime import datetime
 from typing import Any, TypedDict
 
-from separatrix.study.results.facts import MEASURES, Row, StudyFacts
+from separatrix.study.results.facts import MEASURES, Row, StudyFacts, configuration_words
 from separatrix.study.results.table_formats import best_rows, converged_word
 from separatrix.text import counted, describe_configuration, named_class, percent, value_cell
 from separatrix.text import value_words as words_of_value
@@ -175,7 +175,7 @@ def _table_row(facts: StudyFacts, row: Row) -> TableRow:
     kind = "diverged" if row.diverged else row.mark or "worse"
     return {
         "number": row.number,
-        "name": describe_configuration(row.parameters) or "the only configuration",
+        "name": configuration_words(row.parameters, facts.grid),
         "values": [_plain(name, row.parameters.get(name, "")) for name in facts.varied],
         "words": [words_of_value(name, row.parameters.get(name, "")) for name in facts.varied],
         "kind": kind if row.state == "done" or row.diverged else "waiting",

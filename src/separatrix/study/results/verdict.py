@@ -20,7 +20,7 @@ from separatrix.study.results.comparison import (
     row_losses,
     smallest_difference,
 )
-from separatrix.study.results.facts import Comparison, StudyVerdict
+from separatrix.study.results.facts import Comparison, StudyVerdict, configuration_words
 from separatrix.text import counted, describe_configuration, listed, percent, value_words
 from separatrix.verdict.rate_limits import rounded_down
 
@@ -43,7 +43,7 @@ def judge(
     best = choice.best
     edges = worth_extending(choice, finished, grid)
     sentences = [
-        f"Best: {describe_configuration(best.row.parameters) or 'the only configuration'}.",
+        f"Best: {configuration_words(best.row.parameters, grid)}.",
         _score(choice, seeds),
         *_rule(choice),
         *_as_good(choice),
