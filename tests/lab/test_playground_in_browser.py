@@ -52,6 +52,26 @@ def test_the_grid_enlarges_chooses_compares_and_marks_what_fails(browser, lab):
         assert "compared=0" in page.evaluate("location.hash")
 
 
+def test_epochs_that_arrive_late_do_not_move_a_link_that_was_opened_since(browser, lab):
+    with opened(browser, lab, f"/play{SMALL}") as page:
+        ready(page, 4)
+        held, kinds = [], ["from=0", "/api/play"]
+
+        def hold(route):
+            wanted = kinds and kinds[0] in route.request.url and len(held) + len(kinds) == 2
+            (held.append if wanted and kinds.pop(0) else type(route).continue_)(route)
+
+        page.route("**/api/play**", hold)
+        for epoch, count in ((1, 1), (20, 2)):
+            page.evaluate(f"location.hash = '{SMALL}&epoch={epoch}'")
+            while len(held) < count:
+                page.wait_for_timeout(10)
+        held[0].continue_()  # the epochs of the first link, while the second play starts
+        page.wait_for_timeout(100)
+        held[1].continue_()
+        at_epoch(page, 20)
+
+
 def test_the_weights_and_their_path_follow_the_epochs_while_playing(browser, lab):
     with opened(browser, lab, f"/play{SMALL}") as page:
         ready(page, 4)
@@ -214,7 +234,8 @@ def test_the_label_column_of_a_file_is_chosen_and_its_columns_name_the_axes(brow
         page.select_option("[aria-label='columns shown']", "two")
         until(page, "document.querySelector('.axis.across b').textContent === 'p'")
         assert page.inner_text(".axis.up b") == "q"
-        page.wait_for_selector("[aria-label=gradient] td:text-is('p')")
+        page.wait_for_selector("[aria-label='weight upwards'] option:text-is('weight of q')",
+                               state="attached")  # fmt: skip
         assert page.texts("[aria-label='weight upwards'] option") == [
             "weight of p", "weight of q", "bias"]  # fmt: skip
         plane = page.locator(".stack .front").first

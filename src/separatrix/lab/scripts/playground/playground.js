@@ -165,7 +165,7 @@ async function seek(target) {
     if (error.status === 404) return restart();
     return fail(error);
   }
-  if (mine !== epochs) return;
+  if (mine !== epochs || !fits) return; // other settings have their own epoch
   epoch = Math.min(target, mine.last());
   draw();
   if (!playing) judge();
