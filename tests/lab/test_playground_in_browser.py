@@ -184,6 +184,7 @@ def test_the_sentence_belongs_to_the_model_that_is_shown(browser, lab):
         page.hover(".plane >> nth=1")
         assert page.inner_text(".says").startswith("Diverged.")
         assert "is above" in page.inner_text(".says")
+        assert page.texts(".view-part tbody tr:last-child td") == ["–"]
 
 
 def test_a_small_swing_of_momentum_is_no_failure(browser, lab):
@@ -198,9 +199,10 @@ def test_two_models_are_compared_in_numbers_and_another_one_is_chosen(browser, l
     with opened(browser, lab, f"/play{SMALL}&epoch=5") as page:
         ready(page, 4)
         page.click(".play >> text=compare")
-        page.select_option("[aria-label='compared with']", "3")
-        assert "compared=3" in page.evaluate("location.hash")
-        names = ["learning rate 0.1, momentum 0", "learning rate 1, momentum 0.9"]
+        assert page.locator(".plane.best.compared").count() == 1
+        page.select_option("[aria-label='compared with']", "1")
+        assert "compared=1" in page.evaluate("location.hash")
+        names = ["learning rate 0.1, momentum 0", "learning rate 1, momentum 0"]
         assert page.texts(".view-part thead th") == names
         shown = page.texts(".view-part tbody tr >> nth=0 >> td")
         assert shown[0] != shown[1]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from separatrix.text import percent
+from separatrix.text import number, percent
 from separatrix.web import page as shell
 from separatrix.web.page import EXPORT, IMPORT, SCRIPTS, in_order, joined_script
 from separatrix.web.study_page import study_page
@@ -113,7 +113,8 @@ def test_a_running_study_fills_the_page_that_a_server_shows(browser, facts):
 
 
 def test_scripts_write_numbers_and_shares_as_the_sentences_do(browser):
-    numbers = [0.0, 0.02905, 1.656e-5, -2.5e-9, 0.0001, 0.00012345, 3.0, 12.34567, 1.23e-100]
+    small = [0.0, 0.02905, 1.656e-5, -2.5e-9, 0.0001, 0.00012345, 1.23e-100]
+    numbers = [*small, 3.0, 12.34567, 56473.2, 1234567.0, 2.5e9]
     shares = [0.0, 1.0, 0.5, 0.99997, 3e-5, 0.98765]
     text = base64.b64encode((SCRIPTS / "scales.js").read_bytes()).decode()
     context = browser.new_context()
@@ -125,4 +126,4 @@ def test_scripts_write_numbers_and_shares_as_the_sentences_do(browser):
         [f"data:text/javascript;base64,{text}", numbers, shares],
     )
     context.close()
-    assert found == [[f"{value:.4g}" for value in numbers], list(map(percent, shares))]
+    assert found == [list(map(number, numbers)), list(map(percent, shares))]

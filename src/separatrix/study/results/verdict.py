@@ -21,7 +21,7 @@ from separatrix.study.results.comparison import (
     smallest_difference,
 )
 from separatrix.study.results.facts import Comparison, StudyVerdict, configuration_words
-from separatrix.text import counted, describe_configuration, listed, percent, value_words
+from separatrix.text import counted, describe_configuration, listed, number, percent, value_words
 from separatrix.verdict.rate_limits import rounded_down
 
 MOST_VALUES = 6  # of a parameter in a sentence
@@ -104,13 +104,13 @@ def _score(choice: Choice, seeds: int) -> str:
     measured = "Weighted validation accuracy" if weighted else "Validation accuracy"
     losses = row_losses(best, choice.measure)
     if choice.measure == "val_log_loss" and losses is not None:
-        return f"{measured} {share}{count}, log-loss {losses.mean():.4g}{over}."
+        return f"{measured} {share}{count}, log-loss {number(losses.mean())}{over}."
     loss = _number(kept["val_loss"], spread.get("val_loss"))
     return f"{measured} {share}{count}, loss {loss}{over}."
 
 
 def _number(value: float | None, spread: float | None) -> str:
-    text = "unknown" if value is None else f"{value:.4g}"
+    text = "unknown" if value is None else number(value)
     return text if spread is None else f"{text} ± {spread:.2g}"
 
 
@@ -231,7 +231,7 @@ def _simplest(choice: Choice) -> list[str]:
 
 def _loss_value(one: FinishedConfiguration, measure: str) -> str:
     losses = row_losses(one, measure)
-    return "" if losses is None else f"{losses.mean():.4g}"
+    return "" if losses is None else number(losses.mean())
 
 
 def _sign_test(comparisons: Sequence[Comparison], best: FinishedConfiguration) -> str:

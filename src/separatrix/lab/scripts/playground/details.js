@@ -34,7 +34,7 @@ export function makeDetails({ chooseAxes }) {
     const value = (name, m) => measure(play, row, m, name);
     const gap = m => {
       const verdict = verdicts?.[m];
-      if (!verdict) return "–";
+      if (!verdict || verdict.diagnoses.some(d => d.kind === "diverged")) return "–";
       return verdict.gap === null ? "unknown (no penalty)" : `at most ${short(verdict.gap, 2)}`;
     };
     const measured = (name, format) => m => format(value(name, m));
@@ -75,6 +75,8 @@ export function makeDetails({ chooseAxes }) {
       zeros > 0 && epoch > 0 && element("p", {}, `${zeros} of ${count(weights.length, "weight")} are exactly 0.`),
       element("p", { class: "note" }, `${step.formula}, with g the gradient.${limit}`),
       step.objective && element("p", { class: "note" }, `Objective: ${step.objective}.`),
+      /^k1$/.test(step.rows[0]?.name) && element("p", { class: "note" },
+        "k1, k2, …: the features of the kernel, which grow the closer a point is to some of the training points."),
       play.named && element("p", { class: "note" }, `The model sees ${play.axes.join(" and ")} standardised: ` +
         "minus the mean, divided by the standard deviation."),
       element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "gradient" },

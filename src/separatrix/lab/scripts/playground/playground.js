@@ -300,8 +300,8 @@ function enlarge(model) {
 }
 
 function toggleCompare() {
-  const models = play.models.length;
-  settings.compared = settings.compared !== null || models < 2 ? null : (settings.selected + 1) % models;
+  const models = play.models.length, others = [...bestOf(epochs.row(epoch)), (settings.selected + 1) % models];
+  settings.compared = settings.compared !== null || models < 2 ? null : others.find(m => m !== settings.selected);
   remember();
   arrange();
   draw();
