@@ -101,6 +101,16 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{rounded} %"
 
 
+def number(value: float, digits: int = 4) -> str:
+    """Return a number with a few significant digits; those below ten million are written out.
+
+    >>> number(0.123456), number(56473.2, 3), number(1.656e-5), number(2.5e9)
+    ('0.1235', '56,500', '1.656e-05', '2.5e+09')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if 10.0**digits <= abs(rounded) < 1e7 else f"{value:.{digits}g}"
+
+
 def seconds(value: float) -> str:
     """Return a time in seconds.
 
