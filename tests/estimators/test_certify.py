@@ -67,6 +67,9 @@ def test_certain_predictions_bounds_and_weights_hold_for_a_far_better_model(name
     assert better.certain.mean() > 0.9
     distance = np.abs(rough.coef_ - fine.coef_)
     assert (distance <= rough.coef_radius_ + fine.coef_radius_).all()
+    moved = np.abs(rough.intercept_ - fine.intercept_)
+    assert (moved <= rough.intercept_radius_ + fine.intercept_radius_).all()
+    assert (fine.intercept_radius_ <= rough.intercept_radius_).all()
     if found.probability_low is not None:
         P = fine.predict_proba(others)
         slack = better.probability_high - better.probability_low

@@ -110,8 +110,8 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
     separating_direction_ : tuple (coef, intercept) or None
         Direction along which the loss keeps falling, if there is no penalty and the classes are
         separable.
-    coef_radius_ : ndarray of shape (K, d)
-        With `certified`, the largest distance of each weight from that of the exact optimum.
+    coef_radius_, intercept_radius_ : ndarray of shape (K, d) and (K,)
+        With `certified`, the largest distance of each weight and bias from the exact optimum.
     threshold_ : float
         Decision value above which `predict` returns the second of two classes.
 
