@@ -124,6 +124,20 @@ def test_weights_proven_zero_or_not_zero_are_so_at_the_optimum(seed):
     assert fine.zero_weights_.sum() >= (fine.coef_ == 0.0).sum() - 1
 
 
+@pytest.mark.parametrize("name", ["logistic", "softmax", "one-vs-rest"])
+def test_rows_whose_scores_overflow_have_no_certain_predictions(name):
+    model = LogisticRegression(multiclass="ovr" if name == "one-vs-rest" else "auto")
+    X, y, _ = rows(name != "logistic")
+    far = np.where(np.arange(8) % 2, 1.7e308, -1.7e308) * np.ones((3, 8))
+    with np.errstate(all="ignore"):
+        found = model.set_params(certified=True).fit(X, y).certify(far)
+    assert not found.certain.any()
+    assert (found.low <= found.high).all()
+    assert (found.probability_low >= 0.0).all()
+    assert (found.probability_high <= 1.0).all()
+    assert (found.probability_low <= found.probability_high).all()
+
+
 def test_a_saved_model_certifies_the_same(tmp_path):
     for name in ("softmax", "logistic", "kernel", "elastic net"):
         model, others = fitted(name, 1e-4)

@@ -157,6 +157,13 @@ def test_what_has_no_proof_is_refused(estimator, given, words):
         search.fit(X, y)
 
 
+def test_weights_of_the_score_are_refused():
+    X, y = load_iris(return_X_y=True)
+    search = GridSearchCV(LogisticRegression(), {"C": [1]}, certified=True)
+    with pytest.raises(ValueError, match="pass no sample_weight"):
+        search.fit(X, y, sample_weight=np.ones(len(y)))
+
+
 def test_a_search_without_a_proof_has_no_bounds():
     X, y = load_iris(return_X_y=True)
     found = GridSearchCV(LogisticRegression(), {"C": [1.0]}, certified=True).fit(X, y)

@@ -139,7 +139,7 @@ def require_bounds(work: CrossValidation, candidates: Sequence[Candidate]) -> No
     if not work.scorer.is_accuracy:
         raise ValueError(
             "certified=True bounds the accuracy without weights. Set scoring=None or "
-            "scoring='accuracy', and pass no metadata to the scorer."
+            "scoring='accuracy', and pass no sample_weight, which the score would use too."
         )
     for candidate in candidates:
         if not isinstance(candidate.classifier, OptimumClassifier):
