@@ -152,6 +152,20 @@ def test_leading_zeros_that_are_lost_are_reported(other, read):
     assert not any("leading" in note for note in given.notes)
 
 
+@pytest.mark.parametrize("quoted", [False, True])
+def test_leading_zeros_are_found_wherever_they_first_occur(quoted, tmp_path):
+    """Only the first rows decide how a column is read at first; the others are scanned."""
+    rng = np.random.default_rng(0)
+    n = 30_000
+    lines = [f"{k % 7},{rng.integers(5, 5000)},{rng.random()}" for k in range(n)]
+    lines[25_000] = f'"{25_000 % 7}","007",0.5' if quoted else f"{25_000 % 7},007,0.5"
+    lines[26_000] = '"a, 05",9,0.5' if quoted else "06,9,0.5"
+    path = tmp_path / "late.csv"
+    path.write_text("label,code,x\n" + "\n".join(lines))
+    (note,) = (note for note in read_table(path).notes if "Column 'code'" in note)
+    assert note.startswith("Column 'code': some numbers have leading zeros ('007', line 25002)")
+
+
 def test_the_example_of_codes_is_a_code(read):
     cells = ["01234-5678", *["01234", "90210", "10001"] * 20]
     found = read({"zip": cells, "x": [str(k) for k in range(61)]})

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -156,3 +158,28 @@ def test_a_delimiter_at_the_end_of_all_lines_but_the_header_is_ignored(tmp_path)
     path.write_text("x,kind,label\n1,red,u,\n2,blue,v,w\n")
     with pytest.raises(ValueError, match="line 2: expected 3 fields"):
         read_table(path)
+
+
+# Leading zeros
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_columns_with_leading_zeros_are_found_in_pieces_of_every_size(seed, monkeypatch):
+    rng = random.Random(seed)
+    monkeypatch.setattr(scanning, "_SMALL_PIECE", rng.choice([7, 16, 61]))
+    delimiter, line_end = rng.choice(",;|\t"), rng.choice(["\n", "\r\n", "\r"])
+    quotes = bool(seed % 2)
+    cells = ["0", "00", "01", "0.5", "7", "x05", "-5", "10"]
+    if quotes:
+        cells += ["", f"x{delimiter * 20}05", "x\n05"]
+    width = rng.randint(1, 5)
+    rows = [rng.choices(cells, k=width) for _ in range(rng.randint(1, 20))]
+    rows.insert(0, ["1"] * width)
+    written = io.StringIO()
+    style = csv.QUOTE_ALL if quotes else csv.QUOTE_NONE
+    csv.writer(written, delimiter=delimiter, lineterminator=line_end, quoting=style).writerows(rows)
+    content = np.frombuffer(written.getvalue().encode(), np.uint8)
+    found = scanning.columns_with_leading_zeros(content, delimiter, quotes=quotes)
+    exact = {k for row in rows for k, cell in enumerate(row) if re.match(r"0\d", cell)}
+    loose = {k for row in rows for k, cell in enumerate(row) if re.search(r"(^|\W)0\d", cell)}
+    assert exact <= found <= loose

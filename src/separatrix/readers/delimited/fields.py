@@ -31,7 +31,11 @@ from separatrix.readers.delimited.plain_csv import (
     line_numbers,
     uneven_rows_error,
 )
-from separatrix.readers.delimited.scanning import scan, without_blank_end
+from separatrix.readers.delimited.scanning import (
+    columns_with_leading_zeros,
+    scan,
+    without_blank_end,
+)
 from separatrix.text import counted
 
 LOOKED_AT = 201  # rows that are examined to detect the header
@@ -192,6 +196,10 @@ class _File:
             str(place): self._type_of(name, cells)
             for place, (name, cells) in enumerate(zip(fields.names, fields.sample))
         }
+        if pa.float64() in types.values():
+            zeros = columns_with_leading_zeros(body, self.delimiter, quotes=quotes)
+            for place in zeros.intersection(range(len(types))):  # uneven rows have more
+                types[str(place)] = _type_of_words(fields.sample[place])
         columns = parse(body, self.delimiter, types, quotes=quotes)
         if columns is None:
             return None
@@ -230,8 +238,13 @@ class _File:
         words = pa.array([cell.strip() or None for cell in cells], pa.string())
         if not self.expected and name not in self.strings and _are_numbers(words, self.delimiter):
             return pa.float64()
-        few = 2 * len(set(cells)) <= len(cells)
-        return pa.dictionary(pa.int32(), pa.string()) if few else pa.string()
+        return _type_of_words(cells)
+
+
+def _type_of_words(cells: tuple[str, ...]) -> Any:
+    """Return the type with which a column of words is read, from its first cells."""
+    few = 2 * len(set(cells)) <= len(cells)
+    return pa.dictionary(pa.int32(), pa.string()) if few else pa.string()
 
 
 def _are_numbers(words: Any, delimiter: str) -> bool:

@@ -1,4 +1,4 @@
-"""Scan the bytes of a CSV file for line ends and quotation marks."""
+"""Scan the bytes of a CSV file for line ends, quotation marks and leading zeros."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from separatrix.matrix import Array
 
-_QUOTE, _LF, _CR, _SPACE = b'"\n\r '
+_QUOTE, _LF, _CR, _SPACE, _ZERO = b'"\n\r 0'
 _PIECE = 1 << 22  # bytes at a time
+_SMALL_PIECE = 1 << 18  # bytes that fit into the processor's cache with their masks
 
 
 class Scan(NamedTuple):
@@ -45,9 +46,7 @@ def scan(content: Array, delimiter: str) -> Scan:
             is_end |= lone
         quotes = np.flatnonzero(piece == _QUOTE)
         if len(quotes) or n_quotes % 2:
-            ends = np.flatnonzero(is_end)
-            outside = (np.searchsorted(quotes, ends) + n_quotes) % 2 == 0
-            n_ends += int(np.count_nonzero(outside))
+            n_ends += len(_outside(quotes, n_quotes, np.flatnonzero(is_end)))
         else:
             n_ends += int(np.count_nonzero(is_end))
         is_regular = is_regular and _are_regular(content, quotes + start, n_quotes, before, after)
@@ -72,6 +71,59 @@ def _are_regular(
     closing_right = content[np.minimum(closing + 1, len(content) - 1)]
     ends = np.isin(closing_right, [*after, _QUOTE]) | (closing == len(content) - 1)
     return bool((good | again).all() and ends.all())
+
+
+def columns_with_leading_zeros(content: Array, delimiter: str, *, quotes: bool) -> set[int]:
+    """Return the places of the columns in which a cell begins with a zero and another digit.
+
+    Columns in which such digits follow a space, or a delimiter or line end of a cell in quotation
+    marks, are also returned. `quotes` says whether there are such cells.
+
+    >>> content = np.frombuffer(b'0.5,7,x,"1,5"\\n1,007,y,2\\n', np.uint8)
+    >>> columns_with_leading_zeros(content, ",", quotes=True)
+    {1}
+    """
+    mark = delimiter.encode()[-1]
+    zeros = _leading_zeros(content, mark)
+    columns: set[int] = set()
+    place = n_quotes = 0  # delimiters in the row, and quotation marks, before a piece
+    for start in range(0, len(content) if len(zeros) else 0, _SMALL_PIECE):
+        piece = content[start : start + _SMALL_PIECE]
+        at_quotes = np.flatnonzero(piece == _QUOTE) if quotes else np.empty(0, np.intp)
+        marks = _outside(at_quotes, n_quotes, np.flatnonzero(piece == mark))
+        ends = _outside(at_quotes, n_quotes, np.flatnonzero((piece == _LF) | (piece == _CR)))
+        first, last = np.searchsorted(zeros, (start, start + len(piece)))
+        at = np.append(zeros[first:last] - start, len(piece))
+        marks_before_row = np.concatenate(([-place], np.searchsorted(marks, ends)))
+        places = np.searchsorted(marks, at) - marks_before_row[np.searchsorted(ends, at)]
+        columns.update(places[:-1].tolist())
+        place = int(places[-1])
+        n_quotes += len(at_quotes)
+    return columns
+
+
+def _leading_zeros(content: Array, mark: int) -> Array:
+    """Return where a zero begins a cell or a word of it and another digit follows."""
+    found = [np.empty(0, np.intp)]
+    for start in range(0, len(content), _SMALL_PIECE):
+        piece = content[start : start + _SMALL_PIECE + 2]
+        before = piece[:-2]
+        begins = before == mark
+        for byte in (_LF, _CR, _QUOTE, _SPACE):
+            begins |= before == byte
+        begins &= piece[1:-1] == _ZERO
+        if begins.any():
+            zeros = np.flatnonzero(begins) + 1
+            digits = piece[zeros + 1] - np.uint8(_ZERO) < 10
+            found.append(zeros[digits] + start)
+    return np.concatenate(found)
+
+
+def _outside(quotes: Array, n_before: int, places: Array) -> Array:
+    """Return those of some places in a piece that are not between quotation marks."""
+    if not len(quotes) and not n_before % 2:
+        return places
+    return places[(np.searchsorted(quotes, places) + n_before) % 2 == 0]
 
 
 def without_blank_end(content: Array, *, spaces: bool) -> Array:
