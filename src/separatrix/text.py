@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from decimal import ROUND_CEILING, Context
 from itertools import islice
 from typing import Any
 
@@ -192,11 +194,16 @@ def clipped(text: str, most: int) -> str:
 def certain_digits(value: float, radius: float, most: int = 4) -> str:
     """Format a number with the digits that it has everywhere within a radius.
 
-    >>> certain_digits(0.123456, 1e-9), certain_digits(0.123456, 1e-3), certain_digits(0.1, 0.3)
-    ('0.1235', '0.12', '0.1 ± 0.3')
+    If it has none, the radius is added, rounded up.
+
+    >>> certain_digits(0.123456, 1e-9), certain_digits(0.123456, 1e-3), certain_digits(0.14, 0.304)
+    ('0.1235', '0.12', '0.14 ± 0.31')
     """
     for digits in range(most, 0, -1):
         low, high = (f"{value + side * radius:.{digits}g}" for side in (-1.0, 1.0))
         if low == high:
             return low
-    return f"{value:.1g} ± {radius:.1g}"
+    shown = round(value, 1 - math.floor(math.log10(radius)))
+    up = Context(prec=2, rounding=ROUND_CEILING)
+    wide = float(up.create_decimal_from_float(radius + abs(value - shown)))
+    return f"{shown:g} ± {wide:g}"

@@ -15,6 +15,7 @@ from separatrix.estimators.certified.certified_predictions import (
     CertifiedPredictions,
     certify_rows,
     coefficient_radius,
+    intercept_radius,
 )
 from separatrix.estimators.checks.validation import is_number, require_finite
 from separatrix.estimators.linear_classifier import LinearClassifier
@@ -106,6 +107,15 @@ class CertifyingClassifier(LinearClassifier):
     def coef_radius_(self) -> Array:
         """The largest distance (K, d) of each weight from that of the exact optimum."""
         return coefficient_radius(self._require_region(), self._model())
+
+    @property
+    def intercept_radius_(self) -> Array:
+        """The largest distance (K,) of each bias from that of the exact optimum.
+
+        The optimum of softmax is the one whose biases have the mean 0.
+        """
+        region = self._require_region()
+        return intercept_radius(region, self._loss, self._model())
 
     @property
     def zero_weights_(self) -> Array:
