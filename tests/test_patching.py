@@ -75,9 +75,9 @@ def test_solvers_that_scikit_learn_names_give_its_weights():
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_linear_svc_is_exact_to_three_digits_of_its_scores_with_the_default_tol(loss):
-    ours = sklearn.svm.LinearSVC(loss=loss, C=0.1).fit(Z, Y)
+    ours = sklearn.svm.LinearSVC(loss=loss, C=0.01).fit(Z, Y)
     separatrix.unpatch()
-    liblinear = sklearn.svm.LinearSVC(loss=loss, C=0.1, dual=True, tol=1e-9, max_iter=10**6)
+    liblinear = sklearn.svm.LinearSVC(loss=loss, C=0.01, dual=True, tol=1e-9, max_iter=10**6)
     scores = liblinear.fit(Z, Y).decision_function(Z)
     np.testing.assert_allclose(ours.decision_function(Z), scores, atol=5e-4)
 
