@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+
 from separatrix.data import Dataset
 from separatrix.estimators.checks.validation import as_seed, require_count, require_number
 from separatrix.estimators.scikit_learn_parameters import own_value
@@ -48,8 +50,9 @@ class Perceptron(StochasticClassifier):
     penalty : {"l2", "l1", "elasticnet"} or None, default=None
         Penalty on the weights.
     tol : float, default=None
-        Stop after `n_iter_no_change` epochs in a row whose training loss is not lower than the
-        lowest one by `tol`. None trains until an epoch has no mistakes.
+        Stop after `n_iter_no_change` epochs in a row whose objective, with the loss of every row
+        before its step, is not lower than the lowest one by `tol`. None trains until an epoch
+        has no mistakes.
     eta0 : float, default=1.0
         Learning rate.
     early_stopping : bool, default=False
@@ -168,6 +171,12 @@ class Perceptron(StochasticClassifier):
         self : object
             The fitted classifier.
         """
+        if np.ndim(sample_weight) == 2:
+            raise ValueError(
+                "The third positional argument of Perceptron.fit is sample_weight, of shape (n,). "
+                f"Got a matrix of shape {np.shape(sample_weight)}. Pass starting weights by name, "
+                "as in fit(X, y, coef_init=W, intercept_init=b)."
+            )
         held_out = X_val, y_val
         return self._fit_from(coef_init, intercept_init, X, y, sample_weight, held_out, on_epoch)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import CellFormat, Formats, Kind
 from separatrix.readers.cells.coded_cells import CodedCells, cells_of, word_at
 from separatrix.readers.cells.date_cells import date_words
-from separatrix.readers.cells.inference import TYPES, infer, read_as
+from separatrix.readers.cells.inference import TYPES, infer, read_as, words_seen
 from separatrix.readers.cells.inferred import Inferred
 from separatrix.readers.cells.missing_words import AMBIGUOUS_WORDS, MISSING_WORDS
 from separatrix.readers.cells.number_cells import (
@@ -29,7 +28,6 @@ from separatrix.readers.cells.trained_cells import (
     with_format_note,
     with_sign_note,
     with_type,
-    words_for_missing,
 )
 from separatrix.readers.cells.word_cells import looks_like_text
 from separatrix.readers.columns import require_column, to_column, to_words
@@ -234,10 +232,9 @@ def read_trained(
         if kind == "categories":
             written = replace(written, categories=AMBIGUOUS_WORDS)
     found, others = read_as(values, written, missing)
+    seen = words_seen(values, written, missing)
     if others is None or not others.any():
-        absent = tuple(word for word in missing if word not in written.categories)
-        empty = Counter[str]() if kind == "text" else words_for_missing(values, found, absent)
-        return with_sign_note(values, Inferred(written, found, missing=empty))
+        return with_sign_note(values, Inferred(written, found, **seen))
     truths = _truths_of(values)
     if truths is not None:
         return Inferred(written, truths)
@@ -270,8 +267,7 @@ def read_trained(
                 missing=Parameter("missing_values"),
             )
         )
-    empty = words_for_missing(values, found, missing)
-    return with_sign_note(values, Inferred(written, found, others=others, missing=empty))
+    return with_sign_note(values, Inferred(written, found, others=others, **seen))
 
 
 def _truths_of(cells: Any) -> Array | None:

@@ -28,7 +28,7 @@ def check_rows(
     return [said[m] for m in first]
 
 
-def check_scales(data: Dataset) -> Diagnosis | None:
+def check_scales(data: Dataset, features: Sequence[str] = ()) -> Diagnosis | None:
     spreads = _spreads(data)
     moving = np.flatnonzero(spreads > 0.0)
     if len(moving) < 2:
@@ -38,8 +38,9 @@ def check_scales(data: Dataset) -> Diagnosis | None:
         return None
     return Diagnosis(
         "scales",
-        f"The features are on very different scales: column {wide} has a standard deviation of "
-        f"{spreads[wide]:.3g}, column {narrow} has {spreads[narrow]:.3g}. No single learning rate "
+        f"The features are on very different scales: {_column(wide, features)} has a "
+        f"standard deviation of {spreads[wide]:.3g}, {_column(narrow, features)} has "
+        f"{spreads[narrow]:.3g}. No single learning rate "
         "suits both.",
         "Standardise the features first, for example with scikit-learn's StandardScaler.",
     )
@@ -51,6 +52,13 @@ def check_rare_class(data: Dataset) -> Diagnosis | None:
     few = counts[rarest]
     if total < RARE_FROM or few >= max(RARE_COUNT, RARE_SHARE * total):
         return None
+    if not few:
+        return Diagnosis(
+            "rare_class",
+            f"No training row of class {data.classes[rarest]!s} has a positive weight.",
+            "Give its rows a positive weight (sample_weight, class_weight), or leave the class "
+            "out.",
+        )
     return Diagnosis(
         "rare_class",
         f"Class {data.classes[rarest]!s} has only {few} of {total} training rows.",
@@ -59,7 +67,9 @@ def check_rare_class(data: Dataset) -> Diagnosis | None:
     )
 
 
-def check_separable(objective: Objective, models: Sequence[Model]) -> list[Diagnosis | None]:
+def check_separable(
+    objective: Objective, models: Sequence[Model], features: Sequence[str] = ()
+) -> list[Diagnosis | None]:
     out: list[Diagnosis | None] = [None] * len(models)
     l1, l2 = objective.strengths(len(models))
     free = np.flatnonzero((l1 == 0.0) & (l2 == 0.0))
@@ -70,7 +80,7 @@ def check_separable(objective: Objective, models: Sequence[Model]) -> list[Diagn
         directions = [direction for direction in found if direction is not None]
         apart = measure_separations(objective, free[some], directions)
         for m, direction, each in zip(free[some].tolist(), directions, apart):
-            out[m] = _diagnose_separable(objective, direction, each)
+            out[m] = _diagnose_separable(objective, direction, each, features)
     return out
 
 
@@ -104,7 +114,9 @@ def _moments_of_columns(block: Block) -> tuple[Array, Array, Array]:
     return s.sum(), *column_moments(block.X, s)
 
 
-def _diagnose_separable(objective: Objective, direction: Model, apart: Separation) -> Diagnosis:
+def _diagnose_separable(
+    objective: Objective, direction: Model, apart: Separation, features: Sequence[str]
+) -> Diagnosis:
     if apart.complete:
         seen = (
             "The classes are linearly separable: without a penalty the loss keeps falling as the "
@@ -115,7 +127,7 @@ def _diagnose_separable(objective: Objective, direction: Model, apart: Separatio
             "The classes are partly separable: as the weights grow in one direction, the loss of "
             f"{apart.falling:,} of {apart.rows:,} rows keeps falling, and the loss of no row rises."
             " Without a penalty there is no finite optimum"
-            f"{_separation_words(objective, direction, apart)}."
+            f"{_separation_words(objective, direction, apart, features)}."
         )
     return Diagnosis(
         "separable",
@@ -126,7 +138,9 @@ def _diagnose_separable(objective: Objective, direction: Model, apart: Separatio
     )
 
 
-def _separation_words(objective: Objective, direction: Model, apart: Separation) -> str:
+def _separation_words(
+    objective: Objective, direction: Model, apart: Separation, features: Sequence[str]
+) -> str:
     """Name the classes that are separated from the others, or the one feature that separates."""
     names = [str(objective.data.classes[k]) for k in apart.classes]
     if len(names) == 1:
@@ -134,4 +148,8 @@ def _separation_words(objective: Objective, direction: Model, apart: Separation)
     if names:
         return f" (classes {', '.join(names)} are separated from all others)"
     used = np.flatnonzero(direction.W.any(axis=(1, 2)))
-    return f" (by column {used[0]} alone)" if len(used) == 1 else ""
+    return f" (by {_column(used[0], features)} alone)" if len(used) == 1 else ""
+
+
+def _column(number: int, features: Sequence[str]) -> str:
+    return features[number] if len(features) else f"column {number}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.text import percent
+from separatrix.data import Dataset
+from separatrix.text import number, percent
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import RateLimits, rate_words, rounded_down
 from separatrix.verdict.trace import (
@@ -32,8 +33,8 @@ def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None
     rises = trace.rises()
     first = f"first rise in epoch {rises[0]}, " if len(rises) and rises[0] < since else ""
     seen = (
-        f"The objective rose from {trace.start:.3g} to {last:.3g} ({first}diverging since epoch "
-        f"{since})."
+        f"The objective rose from {number(trace.start, 3)} to {number(last, 3)} ({first}diverging "
+        f"since epoch {since})."
     )
     return Diagnosis(
         "diverged",
@@ -61,7 +62,7 @@ def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | N
     )
     values = trace.objective
     if trace.rise_lasts() and values.min() > 0.0:
-        seen += f" and ended at {values[-1]:.4g}, above its lowest value {values.min():.4g}"
+        seen += f" and ended at {number(values[-1])}, above its lowest value {number(values.min())}"
     seen += "."
     cause, remedy = limits.describe(m, trace), f"{limits.lower(m, step_size)}."
     if step_size is not None and not exceeded:
@@ -84,7 +85,8 @@ def _noisy_steps(trace: Trace) -> Diagnosis | None:
     return Diagnosis(
         "noisy",
         "The gradients of mini-batches are noisy, and a constant rate does not average the noise "
-        f"out. The objective ended at {values[-1]:.4g}, above its lowest value {values.min():.4g}.",
+        f"out. The objective ended at {number(values[-1])}, above its lowest value "
+        f"{number(values.min())}.",
         "Let the learning rate decay (schedule 'inverse'), or use larger batches.",
     )
 
@@ -93,7 +95,8 @@ def check_ended_higher(trace: Trace, limits: RateLimits, m: int, convex: bool) -
     if not trace.ended_higher() or trace.oscillates():
         return None
     values = trace.objective
-    seen = f"The objective ended at {values[-1]:.3g}, above its starting value {values[0]:.3g}."
+    ended, began = number(values[-1], 3), number(values[0], 3)
+    seen = f"The objective ended at {ended}, above its starting value {began}."
     if not convex:
         seen += (
             " The loss is not convex: its gradient vanishes where the sigmoid saturates, and a "
@@ -106,9 +109,11 @@ def check_ended_higher(trace: Trace, limits: RateLimits, m: int, convex: bool) -
     )
 
 
-def check_not_converged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
+def check_not_converged(
+    trace: Trace, limits: RateLimits, m: int, data: Dataset
+) -> Diagnosis | None:
     if trace.done_reason == NO_MISTAKES:
-        return _still_mistaken(trace)
+        return _still_mistaken(trace, data, m)
     seen = find_unfinished(trace)
     if seen is None:
         return None
@@ -155,15 +160,16 @@ def _go_faster(step_size: StepSize | None, L: float) -> str:
     return f"Train for more epochs, or raise the learning rate{limit} or the momentum."
 
 
-def _still_mistaken(trace: Trace) -> Diagnosis | None:
+def _still_mistaken(trace: Trace, data: Dataset, m: int) -> Diagnosis | None:
     if trace.stop_reason not in CUT_SHORT or not trace.has_epochs():
         return None
-    right = trace.history["train_accuracy"][-1]
+    right, vary = trace.history["train_accuracy"][-1], data.weights_vary()
+    counted = ", counted with their weights," if vary[m if len(vary) > 1 else 0] else ""
     return Diagnosis(
         "not_converged",
-        f"Every epoch made mistakes. After the last one, {percent(right)} of the training rows are "
-        "classified correctly. The perceptron rule converges only if the classes are linearly "
-        "separable.",
+        f"Every epoch made mistakes. After the last one, {percent(right)} of the training rows"
+        f"{counted} are classified correctly. The perceptron rule converges only if the classes "
+        "are linearly separable.",
         "Train for more epochs, or use a model for overlapping classes, such as logistic "
         "regression.",
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.matrix import Array
@@ -15,7 +13,6 @@ from separatrix.readers.cells.cell_format import CellFormat
 from separatrix.readers.cells.coded_cells import CodedCells, word_at
 from separatrix.readers.cells.inferred import Inferred
 from separatrix.readers.cells.number_cells import numbers_of
-from separatrix.readers.cells.word_cells import count_words
 
 _ORDERS = {"day-first": "dmy", "month-first": "mdy"}
 _TYPES = {"numbers": "number", "categories": "category", "text": "text"}
@@ -50,13 +47,6 @@ def with_type(name: str, written: CellFormat, wanted: str) -> CellFormat:
         group = "" if written.group == decimal else written.group
         return replace(written, decimal=decimal, group=group, skips_others=True)
     return replace(written, skips_others=True)
-
-
-def words_for_missing(cells: Any, values: Array, missing: tuple[str, ...]) -> Counter[str]:
-    """Count the words for missing values in the cells of a column that was read as `values`."""
-    if isinstance(cells, np.ndarray) or not _any_missing(values):
-        return Counter()
-    return count_words(CodedCells.of(cells), missing)
 
 
 def with_sign_note(cells: Any, found: Inferred) -> Inferred:
@@ -97,9 +87,3 @@ def _in_words(written: CellFormat) -> str:
 def _first(cells: Any, values: Array, mask: Array) -> tuple[str, float]:
     row = int(np.argmax(mask))
     return word_at(cells, row), float(values[row])
-
-
-def _any_missing(values: Array) -> bool:
-    if values.dtype != object:
-        return bool(np.isnan(values).any())
-    return pa.array(values, from_pandas=True).null_count > 0
