@@ -102,10 +102,44 @@ def test_the_options_of_gradient_descent_are_passed_on():
 
 
 def test_the_learning_rate_is_chosen_from_the_data_and_printed():
-    found = facts("fit", "wine", "--solver", "gradient")
+    found = facts("fit", "wine", "--solver", "gradient", code=3)
     rate = found["model"]["parameters"]["learning_rate"]
     assert any(note.startswith(f"Chose the learning rate {rate:g}") for note in found["notes"])
     assert np.isfinite(rate)
+
+
+@pytest.mark.parametrize(
+    ("given", "epochs"),
+    [
+        (("--learning-rate", "50", "--epochs", "100"), 100),
+        (("--learning-rate", "20", "--epochs", "100"), 100),
+        (("--tol", "1e-3"), 1000),
+    ],
+)
+def test_a_run_that_was_cut_short_above_its_tolerance_did_not_converge(given, epochs, tmp_path):
+    model = tmp_path / "m.sx"
+    words = ("fit", "wine", "--solver", "gradient", *given)
+    printed = " ".join(call(*words, "--out", model, code=3).stdout.split())
+    shown = " ".join(call("show", model).stdout.split())
+    for text in (printed, shown):
+        assert "Did not converge: objective" in text
+        assert "duality gap" in text
+        assert f"gradient, {epochs:,} epochs" in text
+        assert "Converged" not in text
+    found = facts(*words, code=3)
+    assert found["verdict"]["certificate"]["relative_gap"] > 1e-3
+    # A reason is given: that of the oscillation, or that the gap is above the tolerance.
+    reason = "rose in" if "50" in given or "20" in given else "had fallen to 0.001"
+    assert reason in found["verdict"]["diagnoses"][0]["message"]
+    assert "Raise --epochs" in printed or "Lower --learning-rate" in printed
+
+
+def test_a_run_within_its_tolerance_converged_whatever_stopped_it():
+    words = ("fit", "wine", "--solver", "gradient", "--C", "0.01", "--momentum", "0.9")
+    found = facts(*words, "--tol", "1e-3")
+    assert found["verdict"]["stop_reason"] == "tol"
+    assert found["verdict"]["certificate"]["relative_gap"] <= 1e-3
+    assert call(*words, "--tol", "1e-3").stdout.count("Optimal:") == 1
 
 
 def test_early_stopping_keeps_the_best_epoch(tmp_path, monkeypatch):
