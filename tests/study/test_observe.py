@@ -32,14 +32,31 @@ def test_a_run_above_the_stable_rate_oscillates_and_one_below_does_not(small):
 @pytest.mark.slow
 def test_overfitting_is_reported_with_its_epoch_but_not_with_many_rows(small):
     grid = {"learning_rate": [1.0], "epochs": 2000}
-    few = two_classes(noise=1.5, n=30)
-    facts = Study("few", GradientDescentClassifier(), grid).run(*few).facts()
+    X, y, *held_out = two_classes(noise=1.5, n=400)
+    facts = Study("few", GradientDescentClassifier(), grid).run(X[:15], y[:15], *held_out).facts()
     told = [s for s in facts.rows[0].observations if s.startswith("Overfitting since epoch")]
     epoch = int(np.argmin(facts.histories[0][0]["val_loss"])) + 1
     assert told[0].startswith(f"Overfitting since epoch {epoch}:")
     many = two_classes(noise=1.5, n=4000)
     facts = Study("many", GradientDescentClassifier(), grid).run(*many).facts()
     assert not any("Overfitting" in s for s in facts.rows[0].observations)
+
+
+def test_no_run_is_to_be_trained_longer_if_the_longer_run_of_the_study_overfits(small):
+    X, y, *held_out = two_classes(noise=1.5, n=400)
+    grid = {"learning_rate": [0.1], "epochs": [20, 40, 2000]}
+    facts = Study("a", GradientDescentClassifier(), grid).run(X[:15], y[:15], *held_out).facts()
+    first, second, last = facts.rows
+    assert any(s.startswith("Overfitting since epoch") for s in last.observations)
+    told = (
+        "With 2,000 epochs this configuration overfits: its validation loss was lowest at epoch "
+        f"{last.best_epoch}."
+    )
+    for row in (first, second):
+        (sentence,) = (s for s in row.observations if s.startswith("Not converged"))
+        assert sentence.endswith(told)
+        assert "more epochs" not in sentence
+    assert "times as many epochs" not in " ".join(facts.verdict.sentences)
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from separatrix.text import percent
@@ -19,6 +21,7 @@ from separatrix.verdict.trace import (
 RISEN = 0.01  # a rise of the validation loss that counts, relative to its lowest value ...
 FALLEN = 0.005  # a fall of the training loss that counts
 RISEN_OF_START = 0.01  # ... and to the start: a rise from 1e-5 to 2e-5 is no overfitting
+RISEN_IN_ALL = math.log(20.0)  # ... and over all rows: few rows are no evidence for a small rise
 
 
 def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
@@ -124,10 +127,13 @@ def check_overfitting(trace: Trace) -> Diagnosis | None:
     last = measured[-1]
     if trace.kept_epoch == lowest + 1:
         return None  # the weights of that epoch were kept
+    if trace.still_swings() and not trace.is_noisy():
+        return None  # the losses rise and fall with the weights, in training too
     # The minimum of the last epochs, so that one upswing of an oscillation does not count.
     rise = val[measured[-max(len(measured) // 10, 2) :]].min() - val[lowest]
     start = max(val[measured[0]], trace.start)
     counts = rise > RISEN * val[lowest] and rise > RISEN_OF_START * start
+    counts = counts and rise * trace.val_rows > RISEN_IN_ALL
     if not (counts and train[last] < (1.0 - FALLEN) * train[lowest]):
         return None
     return Diagnosis(

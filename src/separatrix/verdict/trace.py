@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -49,7 +50,8 @@ class Trace:
     """The facts of a run for its diagnosis: history, objective at the start, end and step size.
 
     `descends` is False for a rule that does not decrease the objective, such as the perceptron's.
-    `done_reason` is the stop reason that the solver itself can give.
+    `done_reason` is the stop reason that the solver itself can give, and `val_rows` the number of
+    validation rows, inf if it is unknown.
     """
 
     history: Mapping[str, Array]
@@ -60,6 +62,7 @@ class Trace:
     descends: bool = True
     done_reason: str = ""
     kept_epoch: int = 0
+    val_rows: float = math.inf
 
     @property
     def objective(self) -> Array:

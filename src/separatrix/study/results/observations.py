@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,23 @@ FEWEST_EPOCHS = 20  # for an extrapolation
 LARGEST_RANGE = 3.0  # largest useful ratio of the two extrapolations
 
 
+class LongerRun(NamedTuple):
+    """A run of the same configuration that overfits, and its epoch of the lowest validation loss.
+
+    >>> LongerRun(1000, 120).in_words()
+    'With 1,000 epochs this configuration overfits: its validation loss was lowest at epoch 120.'
+    """
+
+    epochs: int
+    lowest: int
+
+    def in_words(self) -> str:
+        return (
+            f"With {counted(self.epochs, 'epoch')} this configuration overfits: its validation "
+            f"loss was lowest at epoch {self.lowest:,}."
+        )
+
+
 def observe_run(
     diagnoses: Sequence[Diagnosis],
     history: Mapping[str, Array],
@@ -34,11 +51,13 @@ def observe_run(
     relative_gap: float | None,
     safe_rate: float | None,
     needed: tuple[int, int] | None,
+    overfits: LongerRun | None = None,
 ) -> list[str]:
     """Describe a run in sentences: convergence, the epochs still needed, and other problems.
 
     `safe_rate` is a learning rate that is stable at all weights, and `needed` a range of epochs in
-    which the run would converge, if they are known.
+    which the run would converge, if they are known. `overfits` is a run of the same configuration
+    that overfits: a shorter one is not to be trained for more epochs.
     """
     found = [d for d in diagnoses if d.kind not in DATA_DIAGNOSES]
     kinds = {d.kind for d in diagnoses}
@@ -55,6 +74,8 @@ def observe_run(
                 more = "Training cannot converge: there is no finite optimum without a penalty."
             elif "overfitting" in kinds:
                 more = ""
+            elif overfits is not None:
+                more = overfits.in_words()
             out.append(f"Not converged: {d.message} {more}".rstrip())
         elif d.kind == "noisy":
             out.append(f"Not converged: {d.message} {d.remedy}")
