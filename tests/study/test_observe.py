@@ -42,10 +42,31 @@ def test_overfitting_is_reported_with_its_epoch_but_not_with_many_rows(small):
     assert not any("Overfitting" in s for s in facts.rows[0].observations)
 
 
+def test_a_run_without_a_finite_optimum_has_not_converged(small):
+    X, y, X_val, y_val = two_classes(noise=0.8)
+    rare = np.zeros((len(X), 1))
+    rare[np.argmax(y)] = 1.0  # a column that only one row has
+    X, X_val = np.hstack([X, rare]), np.hstack([X_val, np.zeros((len(X_val), 1))])
+    grid = {"l2": [0.0, 0.1], "epochs": [5, 500]}
+    estimator = GradientDescentClassifier(learning_rate=1.0)
+    facts = Study("a", estimator, grid).run(X, y, X_val, y_val).facts()
+    for row in facts.rows:
+        said = row.observations[0]
+        if row.parameters["l2"] == 0.0:
+            assert row.converged is False
+            assert not said.startswith("Converged")
+            assert "no finite optimum" in said
+    settled = [row for row in facts.rows if row.observations[0].startswith("Settled")]
+    assert [row.problem for row in settled] == ["separable"] * len(settled)
+    assert settled
+    assert f"{len(settled)} without a finite optimum" in " ".join(facts.verdict.sentences)
+
+
 def test_no_run_is_to_be_trained_longer_if_the_longer_run_of_the_study_overfits(small):
     X, y, *held_out = two_classes(noise=1.5, n=400)
     grid = {"learning_rate": [0.1], "epochs": [20, 40, 2000]}
-    facts = Study("a", GradientDescentClassifier(), grid).run(X[:15], y[:15], *held_out).facts()
+    estimator = GradientDescentClassifier(l2=1e-3)
+    facts = Study("a", estimator, grid).run(X[:15], y[:15], *held_out).facts()
     first, second, last = facts.rows
     assert any(s.startswith("Overfitting since epoch") for s in last.observations)
     told = (

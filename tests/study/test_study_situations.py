@@ -104,6 +104,10 @@ SITUATIONS = [
               never=("try larger",)),
     Situation("separable: more epochs never converge",
               epochs({"loss": 0.5, **SLOW}, {**SLOW, "endless": True}), 1, never=("try larger",)),
+    Situation("separable: settled is not converged",
+              epochs({"loss": 0.5, **SLOW}, {"unconverged": "separable", "endless": True}), 1,
+              ("2 of 2 configurations did not converge: 1 still changing, 1 without a finite "
+               "optimum.",), ("try larger",)),
     Situation("equal runs: fewer epochs", epochs({}, {"noisy": True}), 0,
               ("1 other configuration is as good",)),
     Situation("equal runs: converged first",

@@ -14,7 +14,14 @@ from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import rounded_down
 from separatrix.verdict.trace import STILL_FALLING, oscillation_ended
 
-NOT_CONVERGED_KINDS = ("diverged", "not_converged", "noisy", "oscillating", "ended_higher")
+NOT_CONVERGED_KINDS = (
+    "diverged",
+    "not_converged",
+    "noisy",
+    "oscillating",
+    "ended_higher",
+    "separable",
+)
 # Diagnoses of the data or the objective: reported once for all runs.
 DATA_DIAGNOSES = ("separable", "scales", "rare_class")
 SLOWEST_DECAY = -0.05  # slowest decay of the fall, as a power of the epoch, to extrapolate
@@ -63,8 +70,14 @@ def observe_run(
     kinds = {d.kind for d in diagnoses}
     out = []
     unconverged = find_unconverged(diagnoses, history["objective"], stop_reason, relative_gap)
-    if unconverged in ("", "stopped_early"):
-        out.append(_convergence_sentence(history, stop_reason, kept_epoch, relative_gap))
+    if unconverged in ("", "stopped_early", "separable"):
+        sentence = _convergence_sentence(history, stop_reason, kept_epoch, relative_gap)
+        if unconverged == "separable":
+            sentence = (
+                f"{sentence.replace('Converged', 'Settled').rstrip('.')}, but it cannot converge: "
+                "without a penalty there is no finite optimum."
+            )
+        out.append(sentence)
     for d in found:
         if d.kind == "not_converged":
             # A run whose validation loss rises gets no advice to train faster or longer.
@@ -97,7 +110,8 @@ def find_unconverged(
     """Return what keeps a run from having converged, "" if it converged.
 
     It is the kind of a diagnosis, or "stopped_early" if patience ended the run far from the
-    optimum. An oscillation that has ended does not count.
+    optimum. An oscillation that has ended does not count. A run without a finite optimum
+    ("separable") has nothing to converge to, even if its objective hardly falls any more.
 
     >>> swings = [Diagnosis("oscillating", "", "")]
     >>> find_unconverged(swings, np.array([1.0, 2.0, 1.0, 2.0]))
@@ -111,6 +125,8 @@ def find_unconverged(
     if "oscillating" in kinds and oscillation_ended(objective):
         kinds.remove("oscillating")
     far = stop_reason == "patience" and not _is_small(relative_gap)
+    if far:
+        kinds.discard("separable")
     return next((kind for kind in NOT_CONVERGED_KINDS if kind in kinds), "stopped_early" * far)
 
 

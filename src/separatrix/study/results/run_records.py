@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from separatrix.study.results.pictures import WeightFrames, count_confusions
 from separatrix.study.store.writer import RunRecord
 from separatrix.training import History, Result
 from separatrix.training.task import Task
+from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.smoothness import smoothness
 
 TINY = float(np.finfo(np.float64).tiny)  # avoids the logarithm of 0
@@ -45,12 +46,13 @@ def record_runs(
     constants = _SmoothnessConstants(planned)
     longest = _longest_histories(planned, runs, results)
     overfits = _overfitting_runs(planned, runs, results)
+    endless = _endless_objectives(results)
     longest_frames = _longest_frames(planned, frames)
     out = []
     for run, result in zip(runs, results):
         estimator, task = planned.estimators[run], planned.tasks[run]
         history = longest[planned.model_of[run]]
-        estimator._set_fitted(result, task.loss, planned.data.classes)
+        estimator._set_fitted(_with_proof(result, endless), task.loss, planned.data.classes)
         rows = _validate_rows(task.loss, result.model, planned.validation)
         L = constants.of(run)
         out.append(
@@ -83,6 +85,23 @@ def _longest_histories(
         if model not in longest or result.history.epochs > longest[model].epochs:
             longest[model] = result.history
     return longest
+
+
+def _endless_objectives(results: Sequence[Result]) -> dict[str, Diagnosis]:
+    """Return the objectives, by their formula, of which a run has proven that they have no minimum.
+
+    Whether the proof is found depends on the weights of a run, but it holds for all of them.
+    """
+    return {
+        result.objective: d for result in results for d in result.diagnoses if d.kind == "separable"
+    }
+
+
+def _with_proof(result: Result, endless: Mapping[str, Diagnosis]) -> Result:
+    known = endless.get(result.objective)
+    if known is None or any(d.kind == "separable" for d in result.diagnoses):
+        return result
+    return replace(result, diagnoses=[*result.diagnoses, known])
 
 
 def _overfitting_runs(

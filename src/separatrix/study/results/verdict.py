@@ -332,6 +332,7 @@ def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:
         "noisy": "with noisy mini-batches",
         "oscillating": "oscillating",
         "ended_higher": f"ended above {'its' if kinds['ended_higher'] == 1 else 'their'} start",
+        "separable": "without a finite optimum",
         "stopped_early": "stopped early",
     }
     count = sum(kinds[kind] for kind in whys)
