@@ -142,6 +142,31 @@ def test_a_run_within_its_tolerance_converged_whatever_stopped_it():
     assert call(*words, "--tol", "1e-3").stdout.count("Optimal:") == 1
 
 
+def test_patience_without_validation_rows_names_the_options(tmp_path):
+    rows = [f"{k % 7},{k % 3},{'uv'[k % 2]}\n" for k in range(60)]
+    (tmp_path / "a.csv").write_text("x,s,y\n" + "".join(rows))
+    words = ("fit", tmp_path / "a.csv", "--solver", "gradient", "--patience", "5")
+    told = call(*words, "--split", "100/0/0", code=2).stderr
+    assert "--patience needs validation rows" in told
+    assert "--validation" in told
+    assert "--split" in told
+    assert "X_val" not in told
+    assert "patience=None" not in told
+
+
+def test_findings_about_a_feature_name_it(tmp_path):
+    """Only rows of class u have the colour red."""
+    rows = [f"{k % 5 + k % 2},{('blue', 'green')[k % 3 % 2]},{'uv'[k % 2]}\n" for k in range(90)]
+    rows += [f"{k},red,u\n" for k in range(6)]
+    (tmp_path / "a.csv").write_text("size,colour,y\n" + "".join(rows))
+    words = ("fit", tmp_path / "a.csv", "--C", "inf", "--out", tmp_path / "m.sx")
+    for printed in (call(*words, code=3).stdout, call("show", tmp_path / "m.sx").stdout):
+        assert "(by feature 'colour=red' alone)" in " ".join(printed.split())
+    study = ("study", tmp_path / "a.csv", "--l2", "0", "--epochs", "20", "--no-report")
+    study += ("--store", tmp_path / "s.db", "--learning-rate", "0.1")
+    assert "(by feature 'colour=red' alone)" in " ".join(call(*study).stdout.split())
+
+
 def test_early_stopping_keeps_the_best_epoch(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ("fit", "breast-cancer", "--solver", "gradient", "--C", "inf", "--momentum", "0.9")

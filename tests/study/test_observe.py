@@ -62,6 +62,19 @@ def test_a_run_without_a_finite_optimum_has_not_converged(small):
     assert f"{len(settled)} without a finite optimum" in " ".join(facts.verdict.sentences)
 
 
+def test_the_best_run_is_not_told_to_use_a_rate_that_was_worse(small):
+    X, y, X_val, y_val = two_classes(noise=0.3)
+    grid = {"learning_rate": [0.01, 0.1, 30.0], "momentum": [0.0, 0.5]}
+    estimator = GradientDescentClassifier(l2=1e-3, epochs=20)
+    facts = Study("a", estimator, grid).run(X, y, X_val, y_val).facts()
+    best = facts.rows[facts.verdict.best]
+    assert best.parameters["learning_rate"] == 30.0
+    assert any("Oscillates" in words for words in best.observations)
+    text = " ".join(best.observations)
+    assert "Lower the learning rate" not in text
+    assert "With learning rate 0.01 or 0.1, which are stable, it was worse in this study" in text
+
+
 def test_no_run_is_to_be_trained_longer_if_the_longer_run_of_the_study_overfits(small):
     X, y, *held_out = two_classes(noise=1.5, n=400)
     grid = {"learning_rate": [0.1], "epochs": [20, 40, 2000]}

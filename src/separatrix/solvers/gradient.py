@@ -214,7 +214,8 @@ class Gradient(Solver):
                 "2 (1 + momentum) / (1 + 2 momentum)",
             ),
         }[self.rule if mu > 0.0 else "plain"]
-        return StepSize(float(self.rate(epoch)[model]), mu, times, formula, self.batch_size)
+        rate, first = float(self.rate(epoch)[model]), float(self.rate(1)[model])
+        return StepSize(rate, mu, times, formula, self.batch_size, rate == first)
 
     def _with_parameters(self, value: Callable[[str], Array]) -> Self:
         parameters: dict[str, Any] = {name: value(name) for name in PER_MODEL}

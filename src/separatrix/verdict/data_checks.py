@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from separatrix.data import Block, Dataset
+from separatrix.errors import Message
 from separatrix.losses import OneVsRest
 from separatrix.matrix import Array, column_moments
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.verdict.diagnosis import Diagnosis
+from separatrix.verdict.diagnosis import Column, Diagnosis
 from separatrix.verdict.separability import Separation, measure_separations, separating_directions
 
 SCALE_RATIO = 1e3  # largest standard deviation of a feature over the smallest
@@ -38,9 +39,14 @@ def check_scales(data: Dataset) -> Diagnosis | None:
         return None
     return Diagnosis(
         "scales",
-        f"The features are on very different scales: column {wide} has a standard deviation of "
-        f"{spreads[wide]:.3g}, column {narrow} has {spreads[narrow]:.3g}. No single learning rate "
-        "suits both.",
+        Message(
+            "The features are on very different scales: {wide} has a standard deviation of "
+            "{most:.3g}, {narrow} has {least:.3g}. No single learning rate suits both.",
+            wide=Column(int(wide)),
+            most=float(spreads[wide]),
+            narrow=Column(int(narrow)),
+            least=float(spreads[narrow]),
+        ),
         "Standardise the features first, for example with scikit-learn's StandardScaler.",
     )
 
@@ -53,7 +59,7 @@ def check_rare_class(data: Dataset) -> Diagnosis | None:
         return None
     return Diagnosis(
         "rare_class",
-        f"Class {data.classes[rarest]!s} has only {few} of {total} training rows.",
+        f"Class {data.classes[rarest]!s} has only {few:,} of {total:,} training rows.",
         "Give its samples more weight (sample_weight), collect more, or merge it with another "
         "class.",
     )
@@ -105,17 +111,20 @@ def _moments_of_columns(block: Block) -> tuple[Array, Array, Array]:
 
 
 def _diagnose_separable(objective: Objective, direction: Model, apart: Separation) -> Diagnosis:
+    seen: str
     if apart.complete:
         seen = (
             "The classes are linearly separable: without a penalty the loss keeps falling as the "
             "weights grow, and there is no finite optimum."
         )
     else:
-        seen = (
+        seen = Message(
             "The classes are partly separable: as the weights grow in one direction, the loss of "
-            f"{apart.falling:,} of {apart.rows:,} rows keeps falling, and the loss of no row rises."
-            " Without a penalty there is no finite optimum"
-            f"{_separation_words(objective, direction, apart)}."
+            "{falling:,} of {rows:,} rows keeps falling, and the loss of no row rises. Without a "
+            "penalty there is no finite optimum{how}.",
+            falling=apart.falling,
+            rows=apart.rows,
+            how=_separation_words(objective, direction, apart),
         )
     return Diagnosis(
         "separable",
@@ -134,4 +143,4 @@ def _separation_words(objective: Objective, direction: Model, apart: Separation)
     if names:
         return f" (classes {', '.join(names)} are separated from all others)"
     used = np.flatnonzero(direction.W.any(axis=(1, 2)))
-    return f" (by column {used[0]} alone)" if len(used) == 1 else ""
+    return Message(" (by {one} alone)", one=Column(int(used[0]))) if len(used) == 1 else ""

@@ -32,12 +32,17 @@ def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None
     positive = values[values > 0.0]
     sane = values <= DIVERGED_TIMES * (positive[0] if len(positive) else np.inf)
     since = int(np.flatnonzero(sane)[-1]) + 1 if sane.any() else 0
+    above = int(np.flatnonzero(~sane)[0])
     rises = trace.rises()
-    first = f"first rise in epoch {rises[0]}, " if len(rises) and rises[0] < since else ""
-    seen = (
-        f"The objective rose from {trace.start:.3g} to {last:.3g} ({first}diverging since epoch "
-        f"{since})."
+    first = f"first rise in epoch {rises[0]}, " if len(rises) and rises[0] < above else ""
+    # Longer runs of the same configuration agree on the first such epoch.
+    when = (
+        f"diverging since epoch {since}"
+        if above == since
+        else f"above {DIVERGED_TIMES:g} times its start for the first time in epoch {above}, and "
+        f"from epoch {since} to its end"
     )
+    seen = f"The objective rose from {trace.start:.3g} to {last:.3g} ({first}{when})."
     return Diagnosis(
         "diverged",
         f"{seen} {limits.describe(m, trace)}".strip(),
@@ -48,7 +53,10 @@ def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None
 def _kept_words(trace: Trace) -> str:
     if not trace.kept_epoch:
         return "The starting weights were kept."
-    return f"The weights of epoch {trace.kept_epoch}, before the divergence, were kept."
+    return (
+        f"The weights of epoch {trace.kept_epoch}, the last whose objective was not far above the "
+        "start, were kept."
+    )
 
 
 def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:

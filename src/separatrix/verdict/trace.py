@@ -29,6 +29,7 @@ class StepSize:
     """The learning rate and momentum of a run, and which rates are stable.
 
     A rate up to `stable_times` / curvature is stable; `formula` is the formula of `stable_times`.
+    `constant` is False if the rate of the last epoch, `rate`, is not that of all epochs.
     """
 
     rate: float
@@ -36,6 +37,7 @@ class StepSize:
     stable_times: float
     formula: str
     batch_size: int | None = None
+    constant: bool = True
 
     def safe_rate(self, L: float) -> float:
         """Return a rate that is stable at all weights if every step is on all rows.
@@ -43,6 +45,10 @@ class StepSize:
         L bounds the curvature. The limit 2 (1 + momentum) / L holds on a quadratic only.
         """
         return min(self.stable_times, 2.0) / L
+
+    def is_plain(self) -> bool:
+        """Whether every step is the gradient on all rows times the same rate."""
+        return self.constant and self.momentum == 0.0 and self.batch_size is None
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ def record_runs(
         estimator, task = planned.estimators[run], planned.tasks[run]
         history = longest[planned.model_of[run]]
         estimator._set_fitted(_with_proof(result, endless), task.loss, planned.data.classes)
+        estimator.diagnoses_ = [d.with_names(planned.feature_names) for d in estimator.diagnoses_]
         rows = _validate_rows(task.loss, result.model, planned.validation)
         L = constants.of(run)
         out.append(

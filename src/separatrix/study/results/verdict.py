@@ -97,7 +97,7 @@ def _score(choice: Choice, seeds: int) -> str:
     if "val_accuracy" in spread:
         share = f"{100.0 * accuracy:.1f} ± {100.0 * spread['val_accuracy']:.1f} %"
     rows = counted(n, "row")
-    count = f" ({int(best.right.sum())} of {rows})" if seeds == 1 else f" of {rows}"
+    count = f" ({int(best.right.sum()):,} of {rows})" if seeds == 1 else f" of {rows}"
     # With sample weights, the accuracy is not the share of the rows.
     weighted = not math.isclose(accuracy, best.right.mean(), abs_tol=1e-9)
     measured = "Weighted validation accuracy" if weighted else "Validation accuracy"

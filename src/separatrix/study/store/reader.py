@@ -12,6 +12,7 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.study.planning.grid import values_by_name
+from separatrix.study.results.advice import without_refuted_advice
 from separatrix.study.results.comparison import FinishedConfiguration
 from separatrix.study.results.data_findings import data_sentences
 from separatrix.study.results.facts import DataFacts, Row, StudyFacts, StudyVerdict, Weights
@@ -58,7 +59,7 @@ def read_facts(
                 **stored.facts,
                 histories=live_histories(training)
                 | _read_histories(store, _with_history(runs, histories)),
-                rows=_marked(live_rows(stored.rows, training), verdict),
+                rows=without_refuted_advice(_marked(live_rows(stored.rows, training), verdict)),
                 verdict=replace(verdict, sentences=[*verdict.sentences, *stored.data_sentences]),
                 weights=_read_weights(store, verdict, runs),
                 pictures=read_pictures(store, study, verdict.best)
