@@ -167,6 +167,22 @@ def test_findings_about_a_feature_name_it(tmp_path):
     assert "(by feature 'colour=red' alone)" in " ".join(call(*study).stdout.split())
 
 
+@pytest.mark.parametrize("verb", ["fit", "study"])
+def test_unlike_scales_are_to_be_standardised_by_an_option(verb, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{x},{1e5 * z},{'uv'[int(x > 0)]}\n" for x, z in rng.normal(size=(60, 2))]
+    (tmp_path / "a.csv").write_text("x,z,y\n" + "".join(rows))
+    given = {
+        "fit": ("--solver", "gradient"),
+        "study": ("--no-report", "--store", tmp_path / "s.db", "--learning-rate", "1e-9"),
+    }
+    words = (verb, tmp_path / "a.csv", "--as-is", "--epochs", "5", *given[verb])
+    printed = " ".join(call(*words, code=3 if verb == "fit" else 0).stdout.split())
+    assert "feature 'z' has a standard deviation of" in printed
+    assert "--standardise" in printed
+    assert "StandardScaler" not in printed
+
+
 def test_early_stopping_keeps_the_best_epoch(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ("fit", "breast-cancer", "--solver", "gradient", "--C", "inf", "--momentum", "0.9")

@@ -45,6 +45,7 @@ def judge(
     sentences = [
         f"Best: {describe_configuration(best.row.parameters) or 'the only configuration'}.",
         _score(choice, seeds),
+        *_no_better_than_guessing(best),
         *_rule(choice),
         *_as_good(choice),
         *(extend_words(best, name, side) for name, side in edges.items()),
@@ -106,6 +107,17 @@ def _score(choice: Choice, seeds: int) -> str:
         return f"{measured} {share}{count}, log-loss {losses.mean():.4g}{over}."
     loss = _number(kept["val_loss"], spread.get("val_loss"))
     return f"{measured} {share}{count}, loss {loss}{over}."
+
+
+def _no_better_than_guessing(best: FinishedConfiguration) -> list[str]:
+    """Say that the best is no more accurate than predicting the most frequent class always."""
+    if best.right is None or best.guessed is None or best.right.mean() > best.guessed + 1e-9:
+        return []
+    worse = "less" if best.right.mean() < best.guessed - 1e-9 else "no more"
+    return [
+        f"This is {worse} accurate than always predicting the most frequent class of these rows "
+        f"({percent(best.guessed)})."
+    ]
 
 
 def _number(value: float | None, spread: float | None) -> str:
