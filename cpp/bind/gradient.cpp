@@ -19,7 +19,7 @@ struct GradientRule {
                  Maybe<Out<T>> Mb, In<double> rate, In<double> momentum, In<double> l1,
                  In<double> l2, Maybe<In<T>> factors, double beta1, double beta2, double epsilon,
                  bool free_bias, Maybe<In<double>> shift, Maybe<In<double>> power, Maybe<Out<T>> AW,
-                 Maybe<Out<T>> Ab, Maybe<In<std::int64_t>> average_from) {
+                 Maybe<Out<T>> Ab, Maybe<In<std::int64_t>> average_from, double bias_rate) {
         features = W.shape(0);
         models = b.shape(0);
         outputs = b.shape(1);
@@ -44,7 +44,8 @@ struct GradientRule {
              .beta1 = beta1,
              .beta2 = beta2,
              .epsilon = epsilon,
-             .free_bias = free_bias};
+             .free_bias = free_bias,
+             .bias_rate = bias_rate};
         const auto keep = [&](auto& array) { kept.push_back(nb::cast(array)); };
         keep(W), keep(b), keep(rate), keep(momentum), keep(l1), keep(l2);
         for (auto* array : {&VW, &Vb, &MW, &Mb, &AW, &Ab})
@@ -63,8 +64,10 @@ struct GradientRule {
 
     std::int64_t epoch(const Matrix& X, In<std::int32_t> y, Maybe<In<double>> s, In<double> scale,
                        int loss, double margin, In<std::int64_t> order, index_t batch,
-                       std::int64_t steps, Maybe<In<std::int32_t>> weight_column) {
+                       std::int64_t steps, Maybe<In<std::int32_t>> weight_column,
+                       Maybe<Out<double>> losses) {
         nb::gil_scoped_release release;
+        p.losses = pointer(losses);
         return descend_epoch<T>(engine(), X.data, labels_of(y, s, scale, weight_column),
                                 LossForm(loss, margin), p, models, outputs, order.data(),
                                 index_t(order.size()), batch, steps);
@@ -118,20 +121,21 @@ void bind_type(nb::module_& m, const char* rules) {
         .def(nb::init<int, Out<T>, Out<T>, Maybe<Out<T>>, Maybe<Out<T>>, Maybe<Out<T>>,
                       Maybe<Out<T>>, In<double>, In<double>, In<double>, In<double>, Maybe<In<T>>,
                       double, double, double, bool, Maybe<In<double>>, Maybe<In<double>>,
-                      Maybe<Out<T>>, Maybe<Out<T>>, Maybe<In<std::int64_t>>>(),
+                      Maybe<Out<T>>, Maybe<Out<T>>, Maybe<In<std::int64_t>>, double>(),
              "rule"_a, "W"_a.noconvert(), "b"_a.noconvert(), "VW"_a.none().noconvert(),
              "Vb"_a.none().noconvert(), "MW"_a.none().noconvert(), "Mb"_a.none().noconvert(),
              "rate"_a.noconvert(), "momentum"_a.noconvert(), "l1"_a.noconvert(), "l2"_a.noconvert(),
              "factors"_a.none().noconvert(), "beta1"_a, "beta2"_a, "epsilon"_a, "free_bias"_a,
              "shift"_a.none().noconvert() = nb::none(), "power"_a.none().noconvert() = nb::none(),
              "AW"_a.none().noconvert() = nb::none(), "Ab"_a.none().noconvert() = nb::none(),
-             "average_from"_a.none().noconvert() = nb::none())
+             "average_from"_a.none().noconvert() = nb::none(), "bias_rate"_a = 1.0)
         .def("step", &GradientRule<T>::step, "G"_a.noconvert(), "gb"_a.noconvert(), "count"_a,
              "moving"_a.none().noconvert() = nb::none())
         .def("epoch", &GradientRule<T>::epoch, "X"_a.noconvert(), "y"_a.noconvert(),
              "s"_a.none().noconvert(), "scale"_a.noconvert(), "loss"_a, "margin"_a,
              "order"_a.noconvert(), "batch"_a, "steps"_a,
-             "weight_column"_a.none().noconvert() = nb::none());
+             "weight_column"_a.none().noconvert() = nb::none(),
+             "losses"_a.none().noconvert() = nb::none());
 }
 
 }  // namespace

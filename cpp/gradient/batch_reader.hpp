@@ -13,8 +13,7 @@ namespace sx {
 template <class T>
 class BatchReader {
   public:
-    // Entries that are zero are skipped if X is dense or `skip_zeros`.
-    BatchReader(const Data& X, bool skip_zeros) : X_(X), skip_zeros_(skip_zeros || !X.sparse) {}
+    BatchReader(const Data& X, bool skip_zeros) : X_(X), skip_zeros_(skip_zeros) {}
 
     // The batch of the listed rows, until the next call.
     LazyBatch<T> read(const index_t* rows, index_t count) {
@@ -29,14 +28,16 @@ class BatchReader {
                     read_sparse<Index, Source>(rows[r], alone);
                 });
             else
-                with_element_type(X_.dense.type,
-                                  [&]<class Source>(Source) { read_dense<Source>(rows[r]); });
+                with_element_type(X_.dense.type, [&]<class Source>(Source) {
+                    read_dense<Source>(rows[r], alone);
+                });
         }
         start_[count] = entries_;
         if (!alone)
             for (index_t p = 0; p < slots_; ++p) slot_of_[feature_[p]] = -1;
         const index_t* slot = alone ? numbers_.data() : slot_.data();
-        return {count, slots_, start_.data(), slot, value_.data(), feature_.data()};
+        const index_t* feature = alone && !X_.sparse ? numbers_.data() : feature_.data();
+        return {count, slots_, start_.data(), slot, value_.data(), feature};
     }
 
     // Asks for the entries of rows that will be read soon. Their order is random, so that the
@@ -89,8 +90,14 @@ class BatchReader {
     }
 
     template <class Source>
-    void read_dense(index_t row) {
+    void read_dense(index_t row, bool alone) {
         const Source* from = static_cast<const Source*>(X_.dense.data) + row * X_.dense.row_stride;
+        if (alone) {
+            for (index_t j = 0; j < X_.columns; ++j)
+                value_[j] = T(from[j * X_.dense.column_stride]);
+            entries_ = slots_ = X_.columns;
+            return;
+        }
         for (index_t j = 0; j < X_.columns; ++j) add(j, T(from[j * X_.dense.column_stride]));
     }
 

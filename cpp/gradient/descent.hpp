@@ -31,7 +31,7 @@ class RuleStepper {
         momentum_ = spread(p.momentum);
         l1_ = spread(p.l1);
         l2_ = spread(p.l2);
-        zero_ = spread(nullptr);
+        zero_ = bias_slope_ = spread(nullptr);
         for (index_t m = 0; m < models; ++m) rates_change_ |= p.rate_changes(m);
     }
 
@@ -54,7 +54,8 @@ class RuleStepper {
             at.W = p_.b;
             at.V = p_.Vb;
             at.M = p_.Mb;
-            at.G = gb;
+            for (index_t c = 0; c < N_; ++c) bias_slope_[c] = T(p_.bias_rate) * gb[c];
+            at.G = bias_slope_.data();
             at.l1 = at.l2 = zero_.data();
             at.factors = nullptr;
             k_.step(at, 0, 1);
@@ -125,7 +126,7 @@ class RuleStepper {
     const RuleState<T>& p_;
     index_t features_, outputs_, N_;
     bool rates_change_ = false;
-    std::vector<T> rate_, momentum_, l1_, l2_, zero_;
+    std::vector<T> rate_, momentum_, l1_, l2_, zero_, bias_slope_;
 };
 
 // Runs one epoch of mini-batches. Each batch of `order` has m rows, the gradient n / (m S) sum s g,
@@ -159,6 +160,7 @@ std::int64_t descend_epoch(const Engine& engine, const Data& X, const Labels& la
         std::copy(gb.begin(), gb.end(), step_b.begin());
         stepper.step(G, ldg, step_b.data(), ++steps);
     }
+    for (index_t m = 0; m < models && p.losses; ++m) p.losses[m] += value[m];
     return steps;
 }
 

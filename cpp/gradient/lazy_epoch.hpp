@@ -1,7 +1,7 @@
 // An epoch of mini-batches whose steps cost the entries of the batch, not the width of the model.
 //
 // Problem    the same steps as with dense gradients, see rules.hpp.
-// Given      X by samples, or a dense X, whose entries are its numbers that are not zero.
+// Given      X by samples, or a dense X. For lazy_adam, only numbers that are not zero are entries.
 // On return  the weights and states after the epoch, with every feature up to date: the laziness
 //            does not leave this file. Models are processed in groups of neighbours whose missed
 //            steps are of the same kind; the groups are independent of each other.
@@ -22,7 +22,9 @@ namespace sx {
 template <class T>
 bool makes_lazy_steps(const RuleState<T>& p, const Data& X, index_t batch) {
     if (p.rule == Rule::lazy_adam) return true;
-    if (p.rule == Rule::adam || !X.sparse || !X.has_samples || X.rows == 0) return false;
+    if (p.rule == Rule::adam || X.rows == 0) return false;
+    if (!X.sparse) return batch == 1;  // without the preparations of a product
+    if (!X.has_samples) return false;
     constexpr double share = 0.25;  // of the features
     const double per_row = double(X.by_sample.offset(X.rows)) / double(X.rows);
     return double(batch) * per_row < share * double(X.columns);
@@ -44,6 +46,7 @@ class LazyEpoch {
           labels_(labels.from_model(first)),
           reader_(X, p.rule == Rule::lazy_adam),
           group_(engine, p, X.columns, models, outputs, first, last),
+          losses_(p.losses ? p.losses + first : nullptr),
           row_scale_(models_),
           zero_(group_.wide(), T(0)) {
         const index_t begin = first * outputs;
@@ -130,7 +133,15 @@ class LazyEpoch {
         LossBlock<T> block =
             block_of(near, form_, alone ? rows[0] : 0, here, models_, outputs_, Z, scratch_.data());
         block.gradient = true;
+        if (losses_) {
+            values_.resize(here * models_);
+            hits_.resize(here * models_);
+            block.value = values_.data();
+            block.hit = hits_.data();
+        }
         engine_.set->loss->evaluate(form_.loss, block);
+        for (index_t r = 0; r < here && losses_; ++r)
+            for (index_t m = 0; m < models_; ++m) losses_[m] += values_[r * models_ + m];
     }
 
     void sum_bias_gradient(const T* U, index_t here) {
@@ -138,7 +149,7 @@ class LazyEpoch {
         for (index_t c = 0; c < columns; ++c) {
             double sum = 0;
             for (index_t r = 0; r < here; ++r) sum += double(U[r * columns + c]);
-            step_b_[c] = T(sum);
+            step_b_[c] = T(p_.bias_rate) * T(sum);
         }
     }
 
@@ -206,7 +217,8 @@ class LazyEpoch {
     BatchReader<T> reader_;
     LazyGroup<T> group_;
     ListedLabels listed_;
-    std::vector<double> row_scale_;
+    double* const losses_;
+    std::vector<double> row_scale_, values_, hits_;
     std::vector<T> zero_, step_b_, scratch_, scores_;
     RuleStep<T> rule_{}, bias_rule_{};
     std::vector<Bias> bias_;  // b, its states and its average, as rows of whole vectors

@@ -22,6 +22,8 @@ struct RuleState {
     bool factors_per_column;
     double beta1, beta2, epsilon;
     bool free_bias;
+    double bias_rate;  // the rate of the bias, as a multiple of the rate
+    double* losses;    // (models), null, or sums of s loss of every batch before its step
 
     bool averages(index_t m) const { return AW && average_from[m] >= 0; }
     bool rate_changes(index_t m) const { return power && power[m] != 0.0; }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from decimal import ROUND_CEILING, Context
 from itertools import islice
 from typing import Any
 
@@ -101,6 +103,16 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{rounded} %"
 
 
+def number(value: float, digits: int = 4) -> str:
+    """Return a number with a few significant digits; those below ten million are written out.
+
+    >>> number(0.123456), number(56473.2, 3), number(1.656e-5), number(2.5e9)
+    ('0.1235', '56,500', '1.656e-05', '2.5e+09')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if 10.0**digits <= abs(rounded) < 1e7 else f"{value:.{digits}g}"
+
+
 def seconds(value: float) -> str:
     """Return a time in seconds.
 
@@ -182,11 +194,16 @@ def clipped(text: str, most: int) -> str:
 def certain_digits(value: float, radius: float, most: int = 4) -> str:
     """Format a number with the digits that it has everywhere within a radius.
 
-    >>> certain_digits(0.123456, 1e-9), certain_digits(0.123456, 1e-3), certain_digits(0.1, 0.3)
-    ('0.1235', '0.12', '0.1 ± 0.3')
+    If it has none, the radius is added, rounded up.
+
+    >>> certain_digits(0.123456, 1e-9), certain_digits(0.123456, 1e-3), certain_digits(0.14, 0.304)
+    ('0.1235', '0.12', '0.14 ± 0.31')
     """
     for digits in range(most, 0, -1):
         low, high = (f"{value + side * radius:.{digits}g}" for side in (-1.0, 1.0))
         if low == high:
             return low
-    return f"{value:.1g} ± {radius:.1g}"
+    shown = round(value, 1 - math.floor(math.log10(radius)))
+    up = Context(prec=2, rounding=ROUND_CEILING)
+    wide = float(up.create_decimal_from_float(radius + abs(value - shown)))
+    return f"{shown:g} ± {wide:g}"

@@ -101,6 +101,11 @@ def test_curves_show_the_histories(facts):
 def test_runs_that_differ_only_in_their_epochs_are_one_line(facts):
     lines = of(charts.curves(facts, layout="overlaid"), layer="line", part="training")
     assert len(lines) == len(facts.rows) // 2
+    told = "12 configurations: those that differ only in their epochs are one run."
+    chart = charts.curves(facts, layout="overlaid").to_dict()
+    assert len(facts.rows) == 12
+    assert told in " ".join(chart["title"]["subtitle"])
+    assert f"of 6 runs by epoch. {told}" in chart["description"]
 
 
 def test_the_best_epoch_is_marked(facts):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,29 @@ def test_a_search_and_a_study_train_on_blocks(stored: Any) -> None:
     assert os.path.exists("reports/wine.html")
 
 
+def test_reports_of_blocks_show_what_those_of_the_source_show(stored: Any) -> None:
+    for words in (["fit"], ["search", "--folds", "3", "--C", "0.1,1"]):
+        for source in ("wine", "wine-blocks"):
+            call(words[0], source, *words[1:], "--report", f"{source}.html", "--out", "m.sx")
+        pages = [Path(f"{source}.html").read_text() for source in ("wine", "wine-blocks")]
+        assert 0.9 < len(pages[1]) / len(pages[0]) < 1.1
+        for word in ("proline", "alcohol", "class_2"):
+            assert pages[0].count(word) == pages[1].count(word)
+    call("evaluate", "m.sx", "wine-blocks", "--report", "e.html")
+    assert "class_2" in Path("e.html").read_text()
+
+
+def test_commands_that_need_rows_in_memory_say_what_to_give(stored: Any) -> None:
+    call("fit", "wine-blocks", "--out", "m.sx")
+    for words in (
+        ["explain", "m.sx", "wine-blocks"],
+        ["compare", "wine-blocks", "--model", "logistic"],
+        ["predict", "m.sx", "wine-blocks", "--certified"],
+    ):
+        said = " ".join(call(*words, code=2).stderr.split())
+        assert "those of a folder of blocks stay on disk. Give the source that was" in said, words
+
+
 def test_data_show_describes_blocks_and_compares_checksums(stored: Any) -> None:
     said = call("data", "show", "wine-blocks", "--check").stdout
     assert "float64, dense" in said
@@ -70,11 +94,23 @@ def test_data_show_describes_blocks_and_compares_checksums(stored: Any) -> None:
 
 
 def test_options_that_belong_to_the_conversion_are_refused(stored: Any) -> None:
-    for words in (["--label", "x"], ["--split", "50/25/25"], ["--standardise"], ["--report"]):
+    for words in (["--label", "x"], ["--split", "50/25/25"], ["--standardise"]):
         said = " ".join(call("fit", "wine-blocks", *words, code=2).stderr.split())
         assert "Error" in said, words
     said = " ".join(call("convert", "wine", "wine-blocks", code=1).stderr.split())
     assert "already holds converted data" in said
+    for option in ("10", "much"):
+        said = " ".join(call("fit", "wine-blocks", "--memory", option, code=2).stderr.split())
+        assert "--memory" in said
+    assert (
+        "--memory must be at least 16 MB"
+        in call("convert", "wine", "more", "--memory", "1KB", code=2).stderr
+    )
+    pytest.importorskip("torch")
+    for command in ("fit", "search"):
+        said = " ".join(call(command, "wine-blocks", "--device", "cpu", code=2).stderr.split())
+        assert "--device cpu needs all rows in memory" in said
+        assert "Train without --device" in said
 
 
 def test_a_file_is_converted_with_its_options(folder: Any) -> None:
@@ -99,4 +135,7 @@ def test_an_interrupted_conversion_says_how_it_continues(
     assert "the finished blocks in blocks are kept" in " ".join(said.split())
     said = " ".join(call("fit", "blocks", code=1).stderr.split())
     assert "blocks is an unfinished conversion" in said
-    assert facts("convert", "wine", "blocks", "--rows-per-block", "50")["rows"] == 178
+    found = call("convert", "wine", "blocks", "--rows-per-block", "50")
+    said = "Continuing an interrupted conversion: 2 blocks with 100 rows are kept."
+    assert said in " ".join(found.stderr.split())
+    assert facts("data", "show", "blocks")["rows"] == 178

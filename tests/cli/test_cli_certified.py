@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 
 import pytest
@@ -45,16 +44,43 @@ def test_a_model_of_a_search_says_that_it_has_no_certificate(folder):
     assert "no region of the optimum" in " ".join(said.stderr.split())
 
 
-def test_show_prints_only_digits_that_are_certain(folder):
-    loose, tight = (
-        json.loads(call("show", str(folder / name), "--json").stdout)
-        for name in ("loose.sx", "tight.sx")
-    )
-    width = [found["weights"][0]["towards"][0]["radius"] for found in (loose, tight)]
-    assert width[0] > width[1]
-    text = call("show", str(folder / "loose.sx")).stdout
-    assert re.search(r"\d ± \d", text)
-    assert "±" not in call("show", str(folder / "tight.sx"), "--top", "3").stdout
+def test_every_digit_that_show_prints_is_one_of_the_exact_optimum(folder):
+    exact = facts("fit", "breast-cancer", "--tol", "1e-12", "--out", str(folder / "exact.sx"))
+    assert exact["verdict"]["converged"]
+    (best,) = facts("show", str(folder / "exact.sx"), "--top", "30")["weights"]
+    numbers = {entry["feature"]: entry["weight"] for entry in best["towards"] + best["away"]}
+    for name in ("loose.sx", "tight.sx"):
+        text = call("show", str(folder / name), "--top", "30").stdout
+        shown = re.findall(r"(\S[^\n±]*?\S)  +(-?\d[\d.e+-]*)( ± (\S+))?", text)
+        shown = [found for found in shown if found[0] in numbers]
+        assert len(shown) == 30
+        assert any(found[2] for found in shown) == (name == "loose.sx")
+        bias = re.search(r"bias (\S+?)( ± (\S+))?; ", text).groups()
+        for value, number, radius in [
+            *((numbers[feature], number, radius) for feature, number, _, radius in shown),
+            (best["bias"], bias[0], bias[2]),
+        ]:
+            if radius:
+                assert abs(value - float(number)) <= float(radius)
+            else:
+                digits = len(re.sub(r"e.*|\D", "", number).lstrip("0"))
+                assert float(f"{value:.{digits}g}") == float(number)
+
+
+def test_show_says_when_nothing_bounds_the_distance_of_the_weights(folder):
+    words = "How far the weights are from those of the exact optimum is not known."
+    assert words not in " ".join(call("show", str(folder / "loose.sx")).stdout.split())
+    for options, code, reason in [
+        (["--l1", "1"], 0, "The penalty has no L2 part"),
+        (["--solver", "gradient"], 3, "GradientDescentClassifier stores no region"),
+    ]:
+        out = str(folder / "unbounded.sx")
+        call("fit", "breast-cancer", *options, "--out", out, code=code)
+        assert f"{words} {reason}" in " ".join(call("show", out).stdout.split())
+        found = facts("show", out)
+        assert reason in found["no_bound"]
+        assert found["weights"][0]["towards"][0]["radius"] is None
+        assert found["weights"][0]["bias_radius"] is None
 
 
 def test_show_counts_the_weights_that_are_certainly_zero(folder):

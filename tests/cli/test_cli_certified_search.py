@@ -64,17 +64,27 @@ def test_rows_that_need_a_preparation_are_prepared_once_for_all_folds(tmp_path):
 REFUSED = [
     (("--l1", "0,0.5"), "--l1"),
     (("--scoring", "f1_macro"), "accuracy or neg_log_loss"),
-    (("--C", "0.1,1,10"), "pair"),
-    (("--model", "softmax"), "logistic, svm"),
-    (("--model", "svm", "--loss", "hinge"), "--loss squared_hinge"),
+    (("--C", "0.1,1,10"), "--C must be a pair of finite numbers > 0"),
+    (("--C", "0,1"), "--C must be a pair of finite numbers > 0"),
+    (("--model", "softmax"), "Use logistic or svm."),
+    (("--model", "svm", "--loss", "hinge"), "each other. Set --loss squared_hinge.\n"),
+    (
+        ("--model", "svm", "--scoring", "neg_log_loss", "--probability", "5"),
+        "no bounds for the probabilities of the model 'svm'. Use logistic.",
+    ),
     (("--certify", "0"), "--certify must be a finite number > 0"),
 ]
 
 
 @pytest.mark.parametrize(("options", "words"), REFUSED)
-def test_what_has_no_proof_is_refused(options, words):
+def test_what_has_no_proof_is_refused_in_the_words_of_the_command_line(options, words):
     said = call("search", "iris", "--certify", "0.05", *options, code=2)
-    assert words in " ".join(said.stderr.split())
+    assert words in " ".join(said.stderr.split()) + "\n"
+
+
+def test_models_of_two_classes_without_a_proof_are_refused():
+    said = call("search", "breast-cancer", "--certify", "0.05", "--model", "crammer-singer", code=2)
+    assert "Use logistic or svm." in said.stderr
 
 
 def test_the_log_loss_can_be_bounded():

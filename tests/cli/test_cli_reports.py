@@ -47,7 +47,8 @@ def test_a_page_repeats_the_options_that_were_given(folder):
     assert page["reproduce"][0]["text"] == (
         "separatrix search people.csv --C 0.1,inf --folds 2 --seed 3"
     )
-    assert "Cs=[0.1, float('inf')]" in page["reproduce"][1]["text"].replace('"', "'")
+    code = page["reproduce"][1]["text"]
+    assert "load('people.csv', seed=3).part('test')" in code.replace('"', "'")
     assert [row["words"] for row in page["rows"]] == [["0.1"], ["inf"]]
     assert page["rows"][1]["values"] == [None]  # JSON has no infinity
 

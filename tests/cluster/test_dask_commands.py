@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 from separatrix import load_model
 from separatrix.cluster import Cluster, passes_sent
 from support.command import MAIL, call, facts
-from support.dask_cluster import workers
+from support.dask_cluster import own_scheduler, workers
 
 TIGHT = "--tol", "1e-12"
 
@@ -155,6 +157,27 @@ def test_addresses_without_a_scheduler_are_refused(client: Any, monkeypatch: Any
         said = refusal("fit", "iris", "--dask", address)
         assert why in said
         assert "'dask scheduler' prints" in said
+
+
+def test_a_scheduler_that_is_gone_is_an_error_in_the_words_of_the_command_line(
+    tmp_path: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+    spread = Cluster.spread
+
+    def kill_first(self: Any, X: Any) -> Any:
+        scheduler.kill()
+        return spread(self, X)
+
+    with own_scheduler(tmp_path) as (scheduler, file):
+        address = json.loads(Path(file).read_text())["address"]
+        with distributed.Client(address) as client:
+            client.wait_for_workers(1)
+        monkeypatch.setattr(Cluster, "spread", kill_first)
+        said = refusal("fit", "iris", "--dask", address, code=1)
+    assert f"The connection to the scheduler at {address} was lost" in said
+    assert "continue it with --resume." in said
 
 
 def test_without_dask_the_extra_is_named(monkeypatch: Any) -> None:

@@ -5,11 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,7 +14,7 @@ import pytest
 import separatrix as sx
 from separatrix.cluster import Placement, partitions
 from separatrix.errors import ClusterError
-from support.dask_cluster import workers
+from support.dask_cluster import own_scheduler, workers
 
 dask = pytest.importorskip("dask", reason="dask is not installed (extra dask)")
 da = pytest.importorskip("dask.array", reason="dask is not installed (extra dask)")
@@ -86,7 +82,7 @@ def test_rows_that_were_sent_from_this_process_and_lost_are_an_error():
     with workers(2) as client:
         sent = client.scatter([X[:300], X[300:]])
         rows = da.concatenate([da.from_delayed(part, (300, D), float) for part in sent])
-        with pytest.raises(ClusterError, match=r"cannot compute it again.*scatter"):
+        with pytest.raises(ClusterError, match=r"cannot compute them again.*scatter"):
             sx.LogisticRegression(tol=1e-12).fit(
                 rows, Y, on_epoch=after(2, lambda: kill_a_worker(client))
             )
@@ -117,27 +113,6 @@ def test_a_pass_that_kills_its_workers_is_not_repeated_for_ever(monkeypatch):
         source = Placement(*parts()).rows(np.arange(2)).source
         with pytest.raises(ClusterError, match=r"in 2 attempts.*smaller partitions"):
             source.sum(kill_this_worker)
-
-
-@contextmanager
-def own_scheduler(folder: Any) -> Iterator[tuple[Any, str]]:
-    """Start a scheduler and a worker as processes of their own."""
-    file = folder / "scheduler.json"
-    module, where = "distributed.cli.dask_", ["--scheduler-file", str(file)]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    options = ["--port", "0", "--no-dashboard", *where]
-    scheduler = subprocess.Popen([sys.executable, "-m", f"{module}scheduler", *options], **quiet)
-    worker = subprocess.Popen(
-        [sys.executable, "-m", f"{module}worker", *where, "--no-dashboard", "--no-nanny"], **quiet
-    )
-    try:
-        while not file.exists():
-            time.sleep(0.05)
-        yield scheduler, str(file)
-    finally:
-        for process in (worker, scheduler):
-            process.kill()
-            process.wait()
 
 
 def test_a_scheduler_that_is_gone_is_an_error(tmp_path):

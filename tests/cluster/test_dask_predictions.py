@@ -69,6 +69,15 @@ def test_the_score_is_the_accuracy_of_all_rows():
         assert found == pytest.approx(model.score(X, Y, s), abs=1e-14)
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_score_on_data_frames_with_string_labels_warns_of_nothing():
+    frame = pd.DataFrame(X, columns=list("pqrs")).assign(label=Y, s=RNG.random(90))
+    parts, model = dd.from_pandas(frame, npartitions=4), fitted(frame[list("pqrs")])
+    found = model.score(parts[list("pqrs")], parts["label"], parts["s"])
+    expected = model.score(frame[list("pqrs")], Y, frame["s"].to_numpy())
+    assert found == pytest.approx(expected, abs=1e-14)
+
+
 def test_a_lazy_prediction_carries_no_history():
     model = sx.GradientDescentClassifier(epochs=3000).fit(X, Y)
     found = model.predict(da.from_array(X, chunks=(20, 4)))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import separatrix as sx
-from separatrix.data.on_disk import BlockFileError
+from separatrix.data.on_disk import BlockFileError, memory
 from separatrix.data.on_disk.read_ahead import read_ahead
 from separatrix.readers.streams import opening
 from separatrix.readers.streams.npy_stream import NpyStream
@@ -225,7 +225,9 @@ def test_a_damaged_manifest_is_refused_with_the_reason(name: str, tmp_path: Path
         sx.open(tmp_path / "a")
 
 
-def test_blocks_that_do_not_fit_into_the_memory_are_refused(tmp_path: Path) -> None:
+def test_blocks_that_do_not_fit_into_the_memory_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     convert(tmp_path / "a")
     with pytest.raises(
         ValueError, match=r"4 blocks of .* up to 6\d.* kB, which do not fit into 50"
@@ -233,10 +235,43 @@ def test_blocks_that_do_not_fit_into_the_memory_are_refused(tmp_path: Path) -> N
         sx.open(tmp_path / "a", memory="50kB")
     with pytest.raises(ValueError, match=r"'memory' parameter must be a number of bytes"):
         sx.open(tmp_path / "a", memory="much")
+    monkeypatch.setattr(memory, "LEAST_MEMORY", 50_000)
     small = sx.convert((X, Y), tmp_path / "b", memory="50kB", settings=OPTIONS["settings"])
     assert max(block.size for block in small.source.blocks) < 5000
     model = sx.LogisticRegression().fit(sx.open(tmp_path / "b", memory="50kB"))
     assert model.certificate_.certified
+
+
+def test_a_conversion_with_too_little_memory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"'memory' .* at least 16 MB: .* Got '1KB' instead"):
+        sx.convert((X, Y), tmp_path / "a", memory="1KB")
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_reason(tmp_path: Path) -> None:
+    convert(tmp_path / "a")
+    with pytest.raises(FileExistsError, match="already holds converted data: train with"):
+        convert(tmp_path / "a")
+    with pytest.raises(ValueError, match="a is a folder of blocks already"):
+        sx.convert(tmp_path / "a", tmp_path / "b")
+    file = tmp_path / "file"
+    file.write_text("text")
+    for folder in (file, file / "blocks", file / "more" / "blocks"):
+        with pytest.raises(FileExistsError, match=rf"{folder} cannot be .* {file} is a file"):
+            convert(folder)
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "notes").touch()
+    with pytest.raises(FileExistsError, match="is a folder that is not empty"):
+        convert(full)
+
+
+def test_rows_with_other_features_are_refused_with_both_numbers(tmp_path: Path) -> None:
+    model = sx.LogisticRegression().fit(convert(tmp_path / "a"))
+    other = sx.convert((X[:, 1:], Y), tmp_path / "b", **OPTIONS)
+    words = rf"X must have the {D} features of the training rows, .* Got {D - 1} features instead"
+    with pytest.raises(ValueError, match=words):
+        model.predict(other)
 
 
 def test_an_abandoned_pass_ends_its_thread() -> None:

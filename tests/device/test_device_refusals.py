@@ -170,5 +170,5 @@ def test_a_task_with_another_solver_is_refused() -> None:
 def test_rows_outside_of_memory_are_refused() -> None:
     data = Dataset.of(X, y)
     data.source = object()
-    with pytest.raises(ValueError, match="needs the rows in memory"):
+    with pytest.raises(ValueError, match="needs all rows in memory"):
         DeviceRows(TorchDevice("cpu")).blocks(data)

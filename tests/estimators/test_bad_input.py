@@ -144,7 +144,7 @@ def test_invalid_labels_are_refused(model):
 def test_a_validation_set_must_match_the_training_set(model):
     words = "y_val has the class 5, which does not occur in y. Classes of y: 0, 1. Remove its rows"
     refused(words, lambda: model.fit(X, Y, None, X, np.where(Y == 1, 5, 0)))
-    words = "X_val must have the same features as X, in the same order. X has 3 columns. Got 2"
+    words = "X_val must have the 3 features of the training rows, in the same order. Got 2 features"
     refused(words, lambda: model.fit(X, Y, None, X[:, :2], Y))
     refused("X_val and y_val must be given together", lambda: model.fit(X, Y, None, X))
     refused("X_val and y_val must be given together", lambda: model.fit(X, Y, y_val=Y))

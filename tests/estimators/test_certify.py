@@ -67,6 +67,9 @@ def test_certain_predictions_bounds_and_weights_hold_for_a_far_better_model(name
     assert better.certain.mean() > 0.9
     distance = np.abs(rough.coef_ - fine.coef_)
     assert (distance <= rough.coef_radius_ + fine.coef_radius_).all()
+    moved = np.abs(rough.intercept_ - fine.intercept_)
+    assert (moved <= rough.intercept_radius_ + fine.intercept_radius_).all()
+    assert (fine.intercept_radius_ <= rough.intercept_radius_).all()
     if found.probability_low is not None:
         P = fine.predict_proba(others)
         slack = better.probability_high - better.probability_low
@@ -119,6 +122,20 @@ def test_weights_proven_zero_or_not_zero_are_so_at_the_optimum(seed):
     assert (fine.coef_[rough.zero_weights_] == 0.0).all()
     assert (fine.coef_[rough.nonzero_weights_] != 0.0).all()
     assert fine.zero_weights_.sum() >= (fine.coef_ == 0.0).sum() - 1
+
+
+@pytest.mark.parametrize("name", ["logistic", "softmax", "one-vs-rest"])
+def test_rows_whose_scores_overflow_have_no_certain_predictions(name):
+    model = LogisticRegression(multiclass="ovr" if name == "one-vs-rest" else "auto")
+    X, y, _ = rows(name != "logistic")
+    far = np.where(np.arange(8) % 2, 1.7e308, -1.7e308) * np.ones((3, 8))
+    with np.errstate(all="ignore"):
+        found = model.set_params(certified=True).fit(X, y).certify(far)
+    assert not found.certain.any()
+    assert (found.low <= found.high).all()
+    assert (found.probability_low >= 0.0).all()
+    assert (found.probability_high <= 1.0).all()
+    assert (found.probability_low <= found.probability_high).all()
 
 
 def test_a_saved_model_certifies_the_same(tmp_path):

@@ -96,7 +96,7 @@ def test_the_best_rate_and_the_diverging_one_are_those_of_the_lesson():
     found = numbers(play, "objective", 20)
     assert found[1] == pytest.approx(found[2], rel=1e-4)
     assert min(found) == pytest.approx(found[1], rel=1e-4)
-    kinds = [[one.kind for one in diagnoses] for _, diagnoses in play.judge(20)]
+    kinds = [[one.kind for one in diagnoses] for _, diagnoses, _ in play.judge(20)]
     assert [name for name in kinds if "diverged" in name] == kinds[-1:]
 
 

@@ -83,6 +83,25 @@ def test_a_perceptron_whose_loss_starts_at_zero_has_not_diverged(batch_size):
     assert "diverged" not in [one["kind"] for one in verdicts(play, 300)[0]["diagnoses"]]
 
 
+def test_the_step_and_the_curves_have_the_same_gradient_up_to_its_rounding_errors():
+    play = make_play(
+        models=[{"l2": 0.1, "learning_rate": 1.0}], data={"kind": "moons", "count": 60}
+    )
+    for epoch in (0, 10, 100, 800):
+        slopes = [row["gradient"] for row in step_numbers(play, 0, epoch)["rows"]]
+        norm = play.measures(0, epoch)["gradient_norm"][-1]
+        assert np.linalg.norm(slopes) == pytest.approx(norm, rel=1e-6, abs=1e-15)
+    assert norm < 1e-12
+
+
+def test_a_verdict_has_the_names_of_the_classes_and_axes_of_the_file():
+    play = make_play(data={"kind": "file", "file": "key"}, models=[{"learning_rate": 1.0}])
+    (found,) = verdicts(play, 50)
+    assert "class setosa is separated" in " ".join(d["message"] for d in found["diagnoses"])
+    assert [row["name"] for row in step_numbers(play, 0, 0)["rows"]][:3] == ["PC1", "PC2", "bias"]
+    assert 0.0 < found["safe_rate"] < 10.0
+
+
 def test_the_gap_of_a_penalised_model_bounds_its_distance_from_the_optimum():
     play = make_play(
         models=[{"l2": 0.1, "learning_rate": 1.0}], data={"kind": "moons", "count": 60}
@@ -125,7 +144,7 @@ def test_pixels_go_from_the_top_left_to_the_bottom_right():
 def test_a_file_is_shown_in_two_columns_or_two_components():
     data = {"kind": "file", "file": "key"}
     plain = make_play(data=data)
-    assert describe_play(plain)["axes"] == ["principal component 1", "principal component 2"]
+    assert describe_play(plain)["axes"] == ["PC1", "PC2"]
     names = ["petal length (cm)", "petal width (cm)"]
     two = make_play(data=data | {"columns": names}).settings.points
     assert list(two.axes) == names

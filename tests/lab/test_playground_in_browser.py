@@ -52,6 +52,26 @@ def test_the_grid_enlarges_chooses_compares_and_marks_what_fails(browser, lab):
         assert "compared=0" in page.evaluate("location.hash")
 
 
+def test_epochs_that_arrive_late_do_not_move_a_link_that_was_opened_since(browser, lab):
+    with opened(browser, lab, f"/play{SMALL}") as page:
+        ready(page, 4)
+        held, kinds = [], ["from=0", "/api/play"]
+
+        def hold(route):
+            wanted = kinds and kinds[0] in route.request.url and len(held) + len(kinds) == 2
+            (held.append if wanted and kinds.pop(0) else type(route).continue_)(route)
+
+        page.route("**/api/play**", hold)
+        for epoch, count in ((1, 1), (20, 2)):
+            page.evaluate(f"location.hash = '{SMALL}&epoch={epoch}'")
+            while len(held) < count:
+                page.wait_for_timeout(10)
+        held[0].continue_()  # the epochs of the first link, while the second play starts
+        page.wait_for_timeout(100)
+        held[1].continue_()
+        at_epoch(page, 20)
+
+
 def test_the_weights_and_their_path_follow_the_epochs_while_playing(browser, lab):
     with opened(browser, lab, f"/play{SMALL}") as page:
         ready(page, 4)
@@ -70,7 +90,7 @@ def test_the_key_names_only_what_the_chart_shows(browser, lab):
         key = page.inner_text(".note:has-text('Objective by epoch')")
         assert "chosen model" in key
         assert "validation" not in key
-        assert "lowest" not in key
+        assert "best" not in key
         assert not page.locator("#best-words").is_visible()
 
 
@@ -164,6 +184,7 @@ def test_the_sentence_belongs_to_the_model_that_is_shown(browser, lab):
         page.hover(".plane >> nth=1")
         assert page.inner_text(".says").startswith("Diverged.")
         assert "is above" in page.inner_text(".says")
+        assert page.texts(".view-part tbody tr:last-child td") == ["–"]
 
 
 def test_a_small_swing_of_momentum_is_no_failure(browser, lab):
@@ -178,9 +199,10 @@ def test_two_models_are_compared_in_numbers_and_another_one_is_chosen(browser, l
     with opened(browser, lab, f"/play{SMALL}&epoch=5") as page:
         ready(page, 4)
         page.click(".play >> text=compare")
-        page.select_option("[aria-label='compared with']", "3")
-        assert "compared=3" in page.evaluate("location.hash")
-        names = ["learning rate 0.1, momentum 0", "learning rate 1, momentum 0.9"]
+        assert page.locator(".plane.best.compared").count() == 1
+        page.select_option("[aria-label='compared with']", "1")
+        assert "compared=1" in page.evaluate("location.hash")
+        names = ["learning rate 0.1, momentum 0", "learning rate 1, momentum 0"]
         assert page.texts(".view-part thead th") == names
         shown = page.texts(".view-part tbody tr >> nth=0 >> td")
         assert shown[0] != shown[1]
@@ -193,9 +215,9 @@ def test_the_address_holds_the_explained_point_and_the_weights_of_the_surface(br
         assert page.input_value("[aria-label='weight across']") == "1"
         page.select_option("[aria-label='weight upwards']", "0")
         until(page, "location.hash.includes('axes=1%2C0')")
-        assert "(0.5, 0.5) of class 1, epoch 5" in page.inner_text("main")
+        assert "(x 0.5, y 0.5) of class 1, epoch 5" in page.inner_text("main")
         page.click("text=step")
-        page.wait_for_selector("text=(0.5, 0.5) of class 1, epoch 6")
+        page.wait_for_selector("text=(x 0.5, y 0.5) of class 1, epoch 6")
 
 
 def test_the_label_column_of_a_file_is_chosen_and_its_columns_name_the_axes(browser, lab):
@@ -207,11 +229,23 @@ def test_the_label_column_of_a_file_is_chosen_and_its_columns_name_the_axes(brow
             page.click("text=my file…")
         chooser.value.set_files(file)
         page.wait_for_selector("text=label column")
+        page.wait_for_selector("[aria-label=gradient] td:text-is('PC1')")
+        assert page.inner_text("#summary").startswith("own.csv · ")
         page.select_option("label:has-text('label column') select", "one")
         until(page, "document.querySelector('.classes').textContent.startsWith('ab')")
         page.select_option("[aria-label='columns shown']", "two")
         until(page, "document.querySelector('.axis.across b').textContent === 'p'")
         assert page.inner_text(".axis.up b") == "q"
+        page.wait_for_selector("[aria-label='weight upwards'] option:text-is('weight of q')",
+                               state="attached")  # fmt: skip
+        assert page.texts("[aria-label='weight upwards'] option") == [
+            "weight of p", "weight of q", "bias"]  # fmt: skip
+        plane = page.locator(".stack .front").first
+        plane.focus()
+        plane.press("n")
+        plane.press("Enter")
+        page.wait_for_selector("svg.graph")
+        assert re.search(r"the point \(p \d, q \d\) of class [ab],", page.inner_text("main"))
 
 
 def test_weights_that_the_l1_penalty_sets_to_zero_are_counted(browser, lab):
@@ -237,3 +271,61 @@ def test_the_playground_waits_for_a_lost_server_and_goes_on(browser, lab):
         page.unroute("**/api/play*")
         page.wait_for_selector(".classes >> text=support vector")
         assert page.inner_text(".lost") == ""
+
+
+def test_a_tie_for_the_best_is_said_and_the_simplest_model_is_chosen(browser, lab):
+    # Without momentum in the rule, models that differ in momentum are the same.
+    hash_ = "#data=moons&features=linear&rule=plain&acrossValues=1,0.1&downValues=0.5,0&epoch=30"
+    with opened(browser, lab, f"/play{hash_}") as page:
+        ready(page, 4)
+        page.wait_for_selector(".plane.best")
+        first = page.get_attribute(".plane.best", "aria-label")
+        assert first.startswith("learning rate 1, momentum 0:")
+        assert "A tie: 1 other model has the same objective" in page.inner_text("#best-words")
+        page.click("text=step")
+        at_epoch(page, 31)
+        assert page.locator(".plane.best").count() == 1
+        assert page.get_attribute(".plane.best", "aria-label").startswith("learning rate 1, mom")
+
+
+def test_the_advice_on_rates_does_not_contradict_the_grid(browser, lab):
+    hash_ = "#data=moons&acrossValues=0.1,1,5&downValues=0&epoch=100&selected=2"
+    with opened(browser, lab, f"/play{hash_}") as page:
+        page.wait_for_selector(".says.bad")
+        assert page.texts(".plane .state") == ["", "", "oscillates"]
+        words = page.inner_text(".says")
+        assert "Lower the learning rate to 0.59 or less." in words
+        assert "The limit 0.59 is certain" in words
+        assert words.endswith("a larger rate can be stable, too, as 1 is here so far.")
+        page.wait_for_selector("text=Rates up to 0.59 are certain to be stable.")
+
+
+COLOURS = """
+    [...document.querySelectorAll("canvas.chart")].slice(0, 1).map(canvas => {
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        const found = { blue: 0, red: 0 };
+        for (let i = 0; i < data.length; i += 4) {
+            if (data[i + 3] < 200) continue;
+            if (data[i] < 40 && data[i + 2] > 150) found.blue++;
+            if (data[i] > 150 && data[i + 1] < 70 && data[i + 2] < 70) found.red++;
+        }
+        return found;
+    })[0]"""
+
+
+def test_a_chosen_model_that_diverges_is_red_in_the_chart(browser, lab):
+    hash_ = "#data=moons&features=linear&l2=0.5&acrossValues=0.3,5&downValues=0&epoch=20"
+    for chosen, colour in ((0, "blue"), (1, "red")):
+        with opened(browser, lab, f"/play{hash_}&selected={chosen}") as page:
+            page.wait_for_selector(".plane.bad")
+            found = page.evaluate(COLOURS)
+            assert found[colour] > 100
+            assert chosen == 0 or found["blue"] == 0
+
+
+def test_on_a_phone_the_grid_comes_before_the_settings(browser, lab):
+    with opened(browser, lab, f"/play{SMALL}", viewport={"width": 390, "height": 800}) as page:
+        ready(page, 4)
+        parts = (".view-part", ".models-part", ".settings-part", ".details-part")
+        tops = [page.locator(part).bounding_box()["y"] for part in parts]
+        assert tops == sorted(tops)

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 import typer
@@ -17,7 +18,7 @@ from separatrix.errors import ParameterError
 from separatrix.lab.serve import HOST
 from separatrix.lab.studies import study_watch
 from separatrix.lab.studies.study_jobs import RESUMED, JobState, resumed_words
-from separatrix.lab.studies.study_snapshots import study_snapshot
+from separatrix.lab.studies.study_snapshots import study_progress, study_snapshot
 from separatrix.lab.studies.study_watch import EventStream, StudyWatch
 from separatrix.study import Store, read_facts
 from separatrix.web.study_page import study_page
@@ -200,6 +201,24 @@ def test_a_study_of_an_uploaded_file_keeps_the_file_beside_the_store(lab):
     assert kept.name == "my-rows.csv"
     assert kept.read_bytes() == body
     assert str(kept) in stored_page(lab, "my rows")["reproduce"][0]["text"]
+
+
+def test_the_best_so_far_names_its_rule(lab):
+    with Store(lab.store) as store:
+        facts = read_facts(store, "rates")
+    plan = {"parameters": {"epochs": 1}, "grid": [row.parameters for row in facts.rows]}
+    progress = study_progress(facts, plan, {}, running=True)
+    assert progress["best"].startswith("Best so far: ")
+    assert facts.rows[facts.verdict.best].mark == "best"
+    training = replace(
+        facts,
+        rows=[replace(row, state="training", mark="") for row in facts.rows],
+        verdict=replace(facts.verdict, best=None),
+    )
+    progress = study_progress(training, plan, {}, running=True)
+    assert progress["best"].startswith(
+        "Highest validation accuracy so far (the verdict compares losses, too): "
+    )
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -16,6 +17,7 @@ from separatrix import (
     LogisticRegression,
     rows_per_block,
 )
+from separatrix.model_selection.certified.candidates import prove_choice
 
 CS = [0.001, 0.03, 1.0, 30.0]
 CASES = {
@@ -65,6 +67,58 @@ def test_a_proven_choice_says_so():
     )
 
 
+def test_ties_are_named():
+    X, y = load_iris(return_X_y=True)
+    grid = {"C": [0.001, 1.0, 1.0001]}
+    found = GridSearchCV(LogisticRegression(), grid, certified=True).fit(X, y).proof_
+    assert found.proven
+    assert found.ties == [{"C": 1.0001}]
+    assert str(found) == (
+        "None of 3 candidates is better at the exact optima than the chosen one. 1 other ties with "
+        "it: {'C': 1.0001}."
+    )
+
+
+def test_a_tie_is_certain_only_if_both_accuracies_are_known():
+    low, high = np.array([[0.9, 0.8], [0.8, 0.9], [0.7, 0.8]]), np.array([[0.9, 0.8]] * 3)
+    high[1] = 0.8, 0.9
+    found = prove_choice(0, [{"C": C} for C in (1, 2, 3)], low, high)
+    assert found.proven
+    assert found.ties == [{"C": 2}]
+    assert found.possible_ties == [{"C": 3}]
+    assert str(found).endswith(
+        "1 other ties with it: {'C': 2}. 1 other could tie with it: {'C': 3}."
+    )
+    low[0] -= 0.1
+    found = prove_choice(0, [{"C": C} for C in (1, 2, 3)], low, high)
+    assert not found.proven
+    assert found.ties == []
+
+
+def test_candidates_that_could_not_be_trained_are_no_rivals():
+    X, y = load_iris(return_X_y=True)
+    search = GridSearchCV(LogisticRegression(), {"C": [-1, 1.0]}, certified=True)
+    with pytest.warns(Warning, match="fits failed|non-finite"):
+        found = search.fit(X, y).proof_
+    assert found.proven
+    assert np.isnan(found.low[0]).all()
+    assert str(found).endswith("best of 1 at the exact optima. 1 other could not be trained.")
+
+
+def test_errors_and_warnings_are_about_the_tolerance_of_the_user():
+    X, y = load_iris(return_X_y=True)
+    search = GridSearchCV(LogisticRegression(), {"l1_ratio": [1]}, certified=True)
+    with pytest.raises(ValueError, match=r"LogisticRegression\(l1_ratio=1\)\. The penalty"):
+        search.fit(X, y)
+    with pytest.warns(ConvergenceWarning) as told:
+        search.set_params(param_grid={"max_iter": [1]}).fit(X, y)
+    assert all("tol=0.0001" in str(one.message) for one in told)
+    assert not any("1e-10" in str(one.message) for one in told)
+    search.set_params(param_grid={"tol": [-1]})
+    with pytest.raises(ValueError, match=r"must be a finite number >= 0\. Got -1"):
+        search.fit(X, y)
+
+
 def test_candidates_that_cannot_win_end_early():
     X, y = load_wine(return_X_y=True)
     model = LogisticRegression(multiclass="ovr")
@@ -90,6 +144,7 @@ REFUSED = [
     (PCA(), {}, "LogisticRegression"),
     (LogisticRegression(l1_ratio=1.0), {}, "L2 part"),
     (LogisticRegression(), {"certified": "yes"}, "certified"),
+    (LogisticRegression(tol="predictions"), {}, "validation rows"),
 ]
 
 
@@ -100,6 +155,13 @@ def test_what_has_no_proof_is_refused(estimator, given, words):
     search = GridSearchCV(estimator, {name: [1]}, **({"certified": True} | given))
     with pytest.raises(ValueError, match=words):
         search.fit(X, y)
+
+
+def test_weights_of_the_score_are_refused():
+    X, y = load_iris(return_X_y=True)
+    search = GridSearchCV(LogisticRegression(), {"C": [1]}, certified=True)
+    with pytest.raises(ValueError, match="pass no sample_weight"):
+        search.fit(X, y, sample_weight=np.ones(len(y)))
 
 
 def test_a_search_without_a_proof_has_no_bounds():

@@ -182,8 +182,13 @@ REFUSED = [
     ({"estimator": make_pipeline(PCA(), LogisticRegression())}, "StandardScaler"),
     ({"measure": "log_loss", "estimator": LinearSVC(loss="squared_hinge")}, "probabilities"),
     ({"measure": "auc"}, "measure"),
+    ({"estimator": LinearSVC(loss="hinge")}, r"each other. Set loss='squared_hinge'.$"),
+    ({"estimator": KernelClassifier()}, r"Set loss='logistic' or loss='squared_hinge'.$"),
+    ({"estimator": KernelClassifier("softmax")}, "'squared_hinge', and multiclass='ovr'"),
     ({"C": (1.0, 0.1)}, "smallest and the largest"),
-    ({"C": (0.0, 1.0)}, "C"),
+    ({"C": (0.0, 1.0)}, r"must be a pair of finite numbers > 0.* Got \(0.0, 1.0\)"),
+    ({"C": (1.0, np.inf)}, "must be a pair of finite numbers > 0"),
+    ({"C": ("a", 1.0)}, "must be a pair of finite numbers > 0"),
     ({"C": 1.0}, "C"),
     ({"epsilon": 0.0}, "epsilon"),
     ({"max_points": 1}, "max_points"),
@@ -195,6 +200,13 @@ def test_what_has_no_certificate_is_refused(given, words):
     X, y = noisy()
     with pytest.raises((ValueError, TypeError), match=words):
         certified_search(X, y, **given)
+
+
+def test_the_interval_can_be_as_wide_as_the_range_of_numbers():
+    X, y = noisy()
+    found = certified_search(X, y, C=(1e-300, 1e300), epsilon=1.0, max_points=9)
+    assert found.complete
+    assert found.proven == 1.0
 
 
 def test_softmax_is_refused_with_the_alternative():

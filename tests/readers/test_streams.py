@@ -110,6 +110,20 @@ def test_a_source_read_in_parts_has_the_rows_of_the_loaded_source(
     assert rows.feature_names == expected.preparation.feature_names_out
 
 
+def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for k in range(4):
+        FRAME[100 * k : 100 * (k + 1)].to_parquet(folder / f"part-{k}.parquet")
+    source = sx.load(folder, label="label")
+    assert source.fingerprint == sx.load(FRAME, label="label").fingerprint
+    rows = sx.convert(folder, tmp_path / "blocks", label="label")
+    np.testing.assert_array_equal(rows.y, source.part("train").y)
+    (folder / "notes.csv").write_text("a,b\n")
+    with pytest.raises(ValueError, match=r"notes.csv, which is not a text document"):
+        sx.load(folder)
+
+
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("words", ["tfidf", "counts", "hashing"])
 def test_words_of_all_parts_are_counted(words: str, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
 
+import separatrix
 from separatrix.data import Dataset
 from separatrix.losses import LOSSES
 from separatrix.matrix import set_threads
@@ -449,3 +450,15 @@ def test_steps_at_the_optimum_do_not_shift_all_outputs(holder: str) -> None:
         state = HOLDERS[holder].step(objective, state)
     assert np.abs(state.model.b).max() < 10.0
     assert certify(objective, state.model, None, state.found)[0].relative_gap <= 1e-12
+
+
+def test_singular_hessians_of_columns_of_different_scales_are_not_written_out(monkeypatch):
+    # The exact minimum of a singular quadratic took 0.3 s in each of 45 iterations.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(37, 50)) * 10.0 ** rng.uniform(0, 6, 50)
+    y, s = rng.integers(0, 3, 37), 10.0 ** rng.uniform(0, 6, 37)
+    model = separatrix.LogisticRegression(C=0.018, l1_ratio=0.64, fit_intercept=False)
+    monkeypatch.setattr(Objective, "hessian_operator", None)
+    model.fit(X, y, sample_weight=s)
+    assert model.solver_ == "coordinate"
+    assert model.certificate_.relative_gap <= 1e-4

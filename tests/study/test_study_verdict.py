@@ -90,7 +90,7 @@ def unconverged(*whys, **more):
         for k, (why, times) in enumerate(whys)
     ]
     found = judge(done, {}, 1, 0).sentences
-    return [sentence for sentence in found if "not converge" in sentence]
+    return [sentence for sentence in found if "not converge:" in sentence]
 
 
 def test_unconverged_configurations_are_counted_by_their_reasons():
@@ -106,6 +106,24 @@ def test_unconverged_configurations_are_counted_by_their_reasons():
     assert "(1 of them needs about 3 times as many epochs)" in unconverged(slow, unknown)[0]
     assert "(they need a median of 3 times as many epochs)" in unconverged(slow, slow)[0]
     assert unconverged(swings) == ["1 of 1 configuration did not converge: oscillating."]
+
+
+def test_a_best_configuration_that_did_not_converge_is_said():
+    same = [judged(k, np.ones(40), np.full(40, 0.1), {"epochs": 10 * k}) for k in (1, 2, 3)]
+
+    def sentences(*whys):
+        done = [replace(one, unconverged=why) for one, why in zip(same, whys)]
+        found = judge(done, {"epochs": [10, 20, 30]}, 1, 0).sentences
+        return [text for text in found if text.startswith("The best configuration did not")]
+
+    assert sentences("", "not_converged", "oscillating") == []
+    assert sentences(*["not_converged"] * 3) == [
+        "The best configuration did not converge (it was still changing), and neither did any of "
+        "the 2 that are as good."
+    ]
+    slow = [replace(same[0], unconverged="oscillating"), judged(5, np.zeros(40), np.full(40, 9.0))]
+    words = " ".join(judge(slow, {"epochs": [10]}, 1, 0).sentences)
+    assert "The best configuration did not converge (it oscillated). " in words
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,9 @@ class Opened:
 
     def __init__(self, browser, address, **options):
         options = {"viewport": {"width": 1280, "height": 900}} | options
+        cookies = options.pop("cookies", [])
         self.context = browser.new_context(**options)
+        self.context.add_cookies(cookies)
         self.page = self.context.new_page()
         self.problems, self.requests = [], []
         self.page.on("console", lambda message: self.problems.append(message.text))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,3 +25,24 @@ def workers(count: int, **options: Any) -> Iterator[Any]:
     )
     with cluster, distributed.Client(cluster) as client:
         yield client
+
+
+@contextmanager
+def own_scheduler(folder: Any) -> Iterator[tuple[Any, str]]:
+    """Start a scheduler and a worker as processes of their own."""
+    file = folder / "scheduler.json"
+    module, where = "distributed.cli.dask_", ["--scheduler-file", str(file)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    options = ["--port", "0", "--no-dashboard", *where]
+    scheduler = subprocess.Popen([sys.executable, "-m", f"{module}scheduler", *options], **quiet)
+    worker = subprocess.Popen(
+        [sys.executable, "-m", f"{module}worker", *where, "--no-dashboard", "--no-nanny"], **quiet
+    )
+    try:
+        while not file.exists():
+            time.sleep(0.05)
+        yield scheduler, str(file)
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()

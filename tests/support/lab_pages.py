@@ -7,12 +7,17 @@ from support.browser import Opened
 SMALL = "#data=blobs&count=50&features=linear&acrossValues=0.1,1&downValues=0,0.9"
 
 
+def cookie_of(lab):
+    """Return the cookie that a browser has after it was opened with the token."""
+    name, _, value = lab.cookie.partition("=")
+    return {"name": name, "value": value, "url": f"http://{lab.host}/"}
+
+
 @contextmanager
 def opened(browser, lab, path, expected=(), **options):
     """Open a page of the lab; at the end, it must have no error and no request to another place."""
-    page = Opened(browser, lab.address("/"), **options)
+    page = Opened(browser, f"http://{lab.host}{path}", cookies=[cookie_of(lab)], **options)
     try:
-        page.goto(f"http://{lab.host}{path}")
         page.wait_for_selector("main")
         yield page
         assert [text for text in page.problems if not any(one in text for one in expected)] == []

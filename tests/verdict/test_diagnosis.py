@@ -149,7 +149,7 @@ def test_the_local_limit_comes_with_the_formula_of_the_rule(rule, formula, momen
     options = {"rule": rule, "momentum": momentum, "learning_rate": 50.0}
     message = the("diverged", GradientDescentClassifier("squared", **options).fit(X, Y)).message
     formula = formula if momentum else "2"
-    assert f"({formula} / the largest eigenvalue of the Hessian there)" in message
+    assert f"({formula} / the largest curvature there, " in message
 
 
 def test_a_run_that_diverges_from_flat_weights_quotes_the_limit_of_the_steepest_point():

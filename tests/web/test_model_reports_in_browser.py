@@ -3,11 +3,14 @@
 import csv
 import json
 import os
+import shlex
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from separatrix import load
+from separatrix.cli.app import app
 from support.browser import OVERFLOW, Opened, violations
 from support.command import call
 
@@ -132,18 +135,23 @@ def test_a_fit_shows_its_verdict_metrics_and_curves(open_page, reports):
         assert page.locator(".boundary-figure .point.hollow").count() > 0
 
 
-def test_the_code_of_a_page_repeats_the_work(reports):
-    def code(name):
-        text = reports[name].read_text(encoding="utf-8")
-        data = text.split('id="data">')[1].split("</script>")[0]
-        return json.loads(data)["reproduce"][1]["text"]
-
-    found = {}
-    exec(code("iris-fit"), found)
-    assert found["found"].facts["metrics"]["test"]["accuracy"] == 0.88
-    found = {}
-    exec(code("wine-search"), found)
-    assert len(found["found"].facts["candidates"]) == 6
+def test_the_command_and_the_code_of_a_page_repeat_the_work(reports, monkeypatch, capsys):
+    monkeypatch.chdir(reports["iris-fit"].parents[1])
+    for name, page in reports.items():
+        text = page.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0]
+        command, *code = (one["text"] for one in json.loads(text)["reproduce"])
+        assert len(code) == (name.rpartition("-")[2] in ("fit", "search"))
+        if code:
+            assert "separatrix." not in code[0]  # only public names
+            first = code[0].splitlines()[0].removeprefix("# After: ")
+            assert first.startswith(f"{command} --out ")
+            command = first
+        again = CliRunner().invoke(app, [*shlex.split(command)[1:], "--json"])
+        assert again.exit_code in (0, 3), again.output
+        if code:
+            exec(code[0], {})
+            *_, last = json.loads(again.stdout)["metrics"].values()
+            assert float(capsys.readouterr().out) == pytest.approx(last["accuracy"], abs=1e-12)
 
 
 def test_candidates_are_sorted_filtered_and_drawn(open_page, reports):

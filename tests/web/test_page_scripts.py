@@ -1,10 +1,12 @@
 """The script modules follow the convention by which they are joined, and run as modules too."""
 
+import base64
 import json
 import re
 
 import pytest
 
+from separatrix.text import number, percent
 from separatrix.web import page as shell
 from separatrix.web.page import EXPORT, IMPORT, SCRIPTS, in_order, joined_script
 from separatrix.web.study_page import study_page
@@ -108,3 +110,20 @@ def test_a_running_study_fills_the_page_that_a_server_shows(browser, facts):
     assert waiting > 0
     assert (drawn, matrices, left, found) == (0, 0, 0, 1)
     assert lines == len(facts.rows)
+
+
+def test_scripts_write_numbers_and_shares_as_the_sentences_do(browser):
+    small = [0.0, 0.02905, 1.656e-5, -2.5e-9, 0.0001, 0.00012345, 1.23e-100]
+    numbers = [*small, 3.0, 12.34567, 56473.2, 1234567.0, 2.5e9]
+    shares = [0.0, 1.0, 0.5, 0.99997, 3e-5, 0.98765]
+    text = base64.b64encode((SCRIPTS / "scales.js").read_bytes()).decode()
+    context = browser.new_context()
+    found = context.new_page().evaluate(
+        """async ([address, numbers, shares]) => {
+          const { percentage, short } = await import(address);
+          return [numbers.map(value => short(value, 4)), shares.map(value => percentage(value))];
+        }""",
+        [f"data:text/javascript;base64,{text}", numbers, shares],
+    )
+    context.close()
+    assert found == [list(map(number, numbers)), list(map(percent, shares))]

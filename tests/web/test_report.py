@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from separatrix import GradientDescentClassifier, Study
 from separatrix.study.results.facts import MEASURES
 from separatrix.web import report_page, write_report
 from separatrix.web.packed_arrays import packed_curves, thin
@@ -161,3 +162,12 @@ def test_a_report_replaces_an_older_one_and_creates_its_folder(facts, tmp_path):
     write_report(facts, place)
     assert place.read_bytes() == first
     assert [file.name for file in place.parent.iterdir()] == ["rates.html"]
+
+
+def test_the_only_configuration_is_named_by_its_parameters(tmp_path):
+    grid = {"learning_rate": [0.1], "epochs": [5]}
+    study = Study("one", GradientDescentClassifier(), grid, store=tmp_path / "s.db")
+    page = study_page(study.run("iris").facts())
+    words = "the only configuration, learning rate 0.1, epochs 5"
+    assert page["verdict"][0]["text"] == f"Best: {words}."
+    assert page["rows"][0]["name"] == words

@@ -340,3 +340,12 @@ def test_every_picture_has_a_summary_and_a_table(open_page, pages):
         for k in range(count):
             page.locator(f"{shown} > details > summary").nth(k).click()
         page.locator("table.data").nth(count - 1).wait_for()
+
+
+def test_the_table_has_the_digits_of_the_verdict(open_page, pages, facts):
+    best = facts.rows[facts.verdict.best]
+    with open_page(pages["rates"]) as page:
+        row = page.texts(".runs tbody tr")[0]
+        assert f"{best.last['val_loss']:.4g}" in row
+        assert f"{best.last['val_loss']:.4g}" in " ".join(page.texts(".verdict"))
+        assert "100.0 %" in row

@@ -1,5 +1,6 @@
 """The option for the cluster on which a command trains."""
 
+import logging
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,6 +28,7 @@ def connect_to(address: str | None) -> "Cluster | None":
     from separatrix.cluster import connect
     from separatrix.errors import ClusterError
 
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # our errors say the same in words
     try:
         cluster = connect(address)
     except ClusterError as error:

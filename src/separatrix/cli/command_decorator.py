@@ -176,9 +176,10 @@ def _warnings_as_sentences(output: Output) -> Iterator[None]:
 
 
 def _is_usage(error: Exception) -> bool:
+    from separatrix.data.block_rows import NotInMemoryError
     from separatrix.errors import ParameterError
 
-    return isinstance(error, UsageError | ParameterError)
+    return isinstance(error, UsageError | ParameterError | NotInMemoryError)
 
 
 def _error_text(error: Exception) -> str:
@@ -190,8 +191,14 @@ def _error_text(error: Exception) -> str:
     if isinstance(error, UsageError):
         return " ".join(str(error).split())
     from separatrix.cli.option_names import name_options
+    from separatrix.data.block_rows import NotInMemoryError
     from separatrix.errors import ClusterError, message_of
 
+    if isinstance(error, NotInMemoryError):
+        return (
+            "This needs all rows in memory, and those of a folder of blocks stay on disk. Give the "
+            "source that was converted, or a file with some of its rows."
+        )
     reason = error.strerror if isinstance(error, OSError) and error.strerror else message_of(error)
     text = " ".join(name_options(reason).split())
     if isinstance(error, ValueError | OSError | ImportError | ClusterError):

@@ -33,7 +33,17 @@ _GROUPS = (
     CommonOptions,
     GridOptions,
 )
-_OF_SINGLE_COMMANDS = ("folds", "scoring", "certify", "precision", "recall", "positive", "dask")
+_OF_SINGLE_COMMANDS = (
+    "folds",
+    "scoring",
+    "certify",
+    "precision",
+    "recall",
+    "positive",
+    "dask",
+    "memory",
+    "resume",
+)
 _OTHER_NAMES = {
     "class_weight": "balanced",
     "fit_intercept": "bias",

@@ -1,8 +1,8 @@
 """The option --report, and the HTML page that it writes."""
 
 import re
+import shlex
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,14 +16,7 @@ from separatrix.cli.writing import check_link, try_to_write
 
 _ENDINGS = (".html", ".htm")
 _DEFAULT = "default"
-_INFINITE = re.compile(r"(?<![\w'\"])(-?inf|nan)(?![\w'\"])")
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
-
-IMPORTS = {
-    "ModelOptions": "separatrix.workflow.model_families",
-    "GradientOptions": "separatrix.workflow.gradient_descent",
-    "prepare_source": "separatrix.workflow.preparing",
-}
 
 Report = Annotated[
     Path | None,
@@ -55,13 +48,6 @@ def report_path(report: Path | None, source: str, work: str) -> Path | None:
     """
     if report is None:
         return None
-    from separatrix.data.on_disk import is_block_folder
-
-    if is_block_folder(source):
-        raise UsageError(
-            f"--report draws rows of the source, and those of {source} stay on disk. Leave it out, "
-            "or write a report for a sample of the source."
-        )
     if str(report) == _DEFAULT:
         stem = "data" if source == "-" else Path(source).stem or "data"
         name = _NOT_IN_NAMES.sub("-", stem).strip("-.")[:80] or "data"
@@ -88,10 +74,8 @@ def write_page(
     return try_to_write(path, write)
 
 
-def made_by(
-    work: str, arguments: list[str], seed: int, groups: list[Any], python: list[str]
-) -> Any:
-    """Return when a page was made, and the command and the Python code that repeat the work."""
+def made_by(work: str, arguments: list[str], seed: int, groups: list[Any]) -> dict[str, str]:
+    """Return when a page was made, and the command that repeats the work."""
     from separatrix.text import shell_command
 
     given = [word for group in groups for word in given_options(group)]
@@ -99,55 +83,37 @@ def made_by(
     return {
         "when": datetime.now().isoformat(timespec="seconds"),
         "command": shell_command(work, *arguments, *given, *seeded),
-        "python": "\n".join(python) + "\n",
+        "python": "",
     }
+
+
+def python_of_model(
+    command: str, out: Path | None, source: str, reads: dict[str, Any], part: str
+) -> str:
+    """Return Python code that uses the model of a command, and prints its accuracy on a part."""
+    if source == "-":
+        return ""
+    file = "model.sx" if out is None else str(out)
+    given = {key: value for key, value in reads.items() if value not in (None, 0)}
+    lines = [
+        f"# After: {command} --out {shlex.quote(file)}",
+        "from separatrix import load, load_model",
+        "",
+        f"model = {python_call('load_model', repr(file))}",
+        f"rows = {python_call('load', repr(source), **given)}.part({part!r})",
+        "print((model.predict(rows) == rows.y).mean())",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def python_call(name: str, *arguments: str, **options: Any) -> str:
     """Return a call as Python code; options that are None are left out.
 
-    >>> python_call("fit_source", "source", model="svm", C=None)
-    "fit_source(source, model='svm')"
+    >>> python_call("load", "'rows.csv'", label="kind", drop=None)
+    "load('rows.csv', label='kind')"
     """
-    known = {key: value for key, value in options.items() if not _is_default(value)}
-    given = [f"{key}={code_of_value(value)}" for key, value in known.items()]
+    given = [f"{key}={value!r}" for key, value in options.items() if value is not None]
     return f"{name}({', '.join([*arguments, *given])})"
-
-
-def _is_default(value: Any) -> bool:
-    """Return whether a value is None, or a dataclass with the default of every field."""
-    if not is_dataclass(value):
-        return value is None
-    return all(getattr(value, f.name) == f.default for f in fields(value))
-
-
-def code_of_value(value: Any) -> str:
-    """Return a value as Python code; of a dataclass, only the fields that are not the default."""
-    if not is_dataclass(value):
-        return _INFINITE.sub(r'float("\1")', repr(value))
-    own = {f.name: getattr(value, f.name) for f in fields(value)}
-    changed = {f.name: own[f.name] for f in fields(value) if own[f.name] != f.default}
-    return python_call(type(value).__name__, **changed)
-
-
-def python_lines(
-    source: str, reads: dict[str, Any], settings: dict[str, Any], imports: dict[str, str], call: str
-) -> list[str]:
-    """Return Python code that loads a source and makes a call. `imports` maps names to modules."""
-    given = {key: value for key, value in reads.items() if value not in (None, 0)}
-    load = python_call("load", repr("FILE" if source == "-" else source), **given)
-    chosen = python_call("choose_settings", "source.table", **settings)
-    known = {**imports, "choose_settings": "separatrix.workflow.preparing"}
-    used = sorted((module, name) for name, module in known.items() if f"{name}(" in call + chosen)
-    modules = {module: [name for at, name in used if at == module] for module, _ in used}
-    return [
-        "from separatrix import load",
-        *(f"from {module} import {', '.join(names)}" for module, names in modules.items()),
-        "",
-        f"source = {load}",
-        f"settings = {chosen}",
-        call,
-    ]
 
 
 def worded(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from separatrix.cluster.failures import explain
+from separatrix.cluster.failures import explain, refuse_gone
 from separatrix.cluster.library import Client, Collection, delay, join_rows, open_client
 from separatrix.data.on_disk import StoredRows, read_manifest
 from separatrix.data.on_disk.blocks_on_disk import BlocksOnDisk
@@ -51,6 +51,8 @@ class Cluster:
     def _send(self, X: Any) -> Collection:
         """Send X in blocks of about equal length, the same number of blocks to each worker."""
         workers, n = self.workers(), X.shape[0]
+        if not workers:  # since the connection was made
+            refuse_gone(self.client, None)
         size = X.data.nbytes + X.indices.nbytes if sp.issparse(X) else X.nbytes
         count = min(n, len(workers) * max(1, -(-size // (SIZE * len(workers)))))
         ends = [n * k // count for k in range(count + 1)]

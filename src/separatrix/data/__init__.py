@@ -1,7 +1,7 @@
 """The rows that models are trained on: features, labels and weights."""
 
 from separatrix.data.block import Block
-from separatrix.data.block_rows import BlockRows
+from separatrix.data.block_rows import BlockRows, NotInMemoryError
 from separatrix.data.block_source import (
     FAN_IN,
     BlockFacts,
@@ -21,6 +21,7 @@ __all__ = [
     "BlockSource",
     "BlocksInMemory",
     "Dataset",
+    "NotInMemoryError",
     "add_in_order",
     "current_rows_per_block",
     "moments_of_block",

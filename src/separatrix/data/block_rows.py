@@ -12,6 +12,10 @@ from separatrix.data.dataset import Dataset
 from separatrix.matrix import Array
 
 
+class NotInMemoryError(TypeError, ValueError):
+    """Rows outside of memory were used as an array."""
+
+
 class BlockRows:
     """Rows of a block source, with the labels that their class numbers stand for.
 
@@ -45,14 +49,14 @@ class BlockRows:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> NoReturn:
-        raise TypeError(
+        raise NotInMemoryError(
             "Rows that are outside of memory cannot be selected one by one. Use estimators and "
             "searches of separatrix, which read them block by block, without other transformers "
             "than StandardScaler and without scorers that need X."
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise TypeError(
+        raise NotInMemoryError(
             "Rows that are outside of memory are no array. Use estimators and searches of "
             "separatrix, which read them block by block."
         )

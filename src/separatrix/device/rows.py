@@ -14,6 +14,7 @@ from separatrix.data import Block, Dataset
 from separatrix.data.block_source import BlocksInMemory
 from separatrix.device.torch_device import Tensor, TorchDevice, is_out_of_memory
 from separatrix.device.weights import padded_rows
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.matrix import Array, Matrix
 
 Found = TypeVar("Found")
@@ -117,9 +118,13 @@ class DeviceRows:
     def blocks(self, data: Dataset) -> list[Block]:
         """Return the blocks, or raise if they are not in memory."""
         if not isinstance(data.source, BlocksInMemory):
-            raise ValueError(
-                f"device='{self.device.name}' needs the rows in memory. Load them, or omit device "
-                "to train on blocks elsewhere."
+            raise ParameterError(
+                Message(
+                    "{device} needs all rows in memory, and these are on disk or on a cluster. "
+                    "Train without {omitted}, or from the rows in memory.",
+                    device=Parameter("device", self.device.name),
+                    omitted=Parameter("device"),
+                )
             )
         return data.map_blocks(_itself)
 

@@ -55,7 +55,7 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
         gap: stop as soon as the gradient norm is at most `tol` times its value at zero weights.
         "predictions" stops as soon as all predictions for `X_val` are certainly those of the
         optimum, and {"predictions": 0.01} excepts rows whose two highest probabilities are
-        certainly within 0.01 of their mean.
+        certainly within 0.01 of their mean. It is a guarantee, and seldom faster than 1e-6.
     max_iter : int, default=1000
         Maximum number of iterations. A fit that needs more gives a `ConvergenceWarning`. 0 returns
         weights of 0.
@@ -110,8 +110,8 @@ class LogisticRegression(CallbackSupportMixin, OptimumClassifier):
     separating_direction_ : tuple (coef, intercept) or None
         Direction along which the loss keeps falling, if there is no penalty and the classes are
         separable.
-    coef_radius_ : ndarray of shape (K, d)
-        With `certified`, the largest distance of each weight from that of the exact optimum.
+    coef_radius_, intercept_radius_ : ndarray of shape (K, d) and (K,)
+        With `certified`, the largest distance of each weight and bias from the exact optimum.
     threshold_ : float
         Decision value above which `predict` returns the second of two classes.
 

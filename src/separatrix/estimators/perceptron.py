@@ -48,8 +48,9 @@ class Perceptron(StochasticClassifier):
     penalty : {"l2", "l1", "elasticnet"} or None, default=None
         Penalty on the weights.
     tol : float, default=None
-        Stop after `n_iter_no_change` epochs in a row whose training loss is not lower than the
-        lowest one by `tol`. None trains until an epoch has no mistakes.
+        Stop after `n_iter_no_change` epochs in a row whose objective, with the loss of every row
+        before its step, is not lower than the lowest one by `tol`. None trains until an epoch
+        has no mistakes.
     eta0 : float, default=1.0
         Learning rate.
     early_stopping : bool, default=False

@@ -35,13 +35,14 @@ class SGDClassifier(StochasticClassifier):
     l1_ratio : float, default=0.15
         Share of L1 in the elastic net.
     fit_intercept : bool, default=True
-        Whether to fit a bias. It is never penalised.
+        Whether to fit a bias. It is never penalised. With sparse X, it learns at a hundredth of
+        the rate of the weights, because it is moved by all rows and a weight only by a few.
     max_iter : int, default=1000
         Maximum number of passes over the data.
     tol : float or None, default=1e-3
-        Stop after `n_iter_no_change` epochs in a row whose training loss is not lower than the
-        lowest one by `tol`. None trains for `max_iter` epochs. A fit that reaches `max_iter`
-        with a `tol` gives a `ConvergenceWarning`.
+        Stop after `n_iter_no_change` epochs in a row whose objective, with the loss of every row
+        before its step, is not lower than the lowest one by `tol`. None trains for `max_iter`
+        epochs. A fit that reaches `max_iter` with a `tol` gives a `ConvergenceWarning`.
     shuffle : bool, default=True
         Whether every epoch visits the rows in a new random order.
     epsilon, verbose, n_jobs

@@ -36,6 +36,7 @@ from separatrix.verdict.diagnosis import Diagnosis
 
 RATES = ("constant", "optimal", "invscaling", "adaptive")
 NO_PLATEAU = -1
+SPARSE_BIAS_RATE = 0.01  # as in scikit-learn: all rows move the bias, but few move a weight
 UNBOUNDED_SLOPE = ("squared_hinge", "squared_error")
 TINY = 1e-200
 
@@ -213,6 +214,7 @@ class StochasticClassifier(EpochClassifier):
                 plateau_tol=np.array([float(self.tol or 0.0) if waits else 0.0]),
                 descends=False,
                 divides=self.tol is not None and self.learning_rate == "adaptive",
+                bias_rate=SPARSE_BIAS_RATE if any(data.map_blocks(_is_sparse)) else 1.0,
             ),
             stop=self._stop(),
             l1=ratio * strength,
@@ -332,6 +334,10 @@ class StochasticClassifier(EpochClassifier):
 
     def _finish(self, X: Any, y: Any, sample_weight: Array | None) -> None:
         self.t_ = 1.0 + float(self.n_iter_ * count_rows(X))
+
+
+def _is_sparse(block: Block) -> bool:
+    return block.X.is_sparse
 
 
 def _largest_square(data: Dataset, bias: bool) -> float:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from separatrix.matrix import Array
+from separatrix.readers.cells.cell_counts import ColumnCounts, describe_others
 from separatrix.readers.cells.cell_format import Formats, Kind
 from separatrix.readers.cells.coded_cells import cells_of
-from separatrix.readers.cells.decisions import describe_others
 from separatrix.readers.cells.inference import read_as
 from separatrix.readers.cells.number_cells import without_numbers
 from separatrix.readers.columns import Columns
+from separatrix.readers.label_column import place_by_row
 from separatrix.readers.typed_columns import read_trained
 
 
@@ -50,5 +51,6 @@ def _numbers(name: str, values: Array, formats: Formats | None, notes: list[str]
     found = read_trained("", name, values, values, "numbers", formats)
     if found.others is not None:
         cells = cells_of(values)
-        notes.append(describe_others(name, found, cells, lambda row: f"row {row + 1}"))
+        counts = ColumnCounts.of(found, cells, place_by_row, detected=False)
+        notes.append(describe_others(name, counts))
     return found.values

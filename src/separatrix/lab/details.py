@@ -15,7 +15,6 @@ from separatrix.lab.play import Play
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.verdict.diagnosis import Diagnosis
-from separatrix.verdict.smoothness import smoothness
 
 SURFACE = (36, 44)  # rows and columns of the loss surface
 MARGIN = 0.35  # space around the path, as a share of its extent
@@ -31,14 +30,15 @@ class Axis:
 
 
 def verdicts(play: Play, epoch: int) -> list[dict[str, Any]]:
-    """Return diagnoses and the distance from the optimum for every model."""
+    """Return diagnoses, stable rate and distance from the optimum for every model."""
     out = []
-    for certificate, diagnoses in play.judge(epoch):
+    for certificate, diagnoses, safe_rate in play.judge(epoch):
         gap = None if certificate.dual is None else certificate.primal - certificate.dual
         out.append(
             {
                 "gap": _number(gap),
                 "objective": _number(certificate.primal),
+                "safe_rate": _number(safe_rate),
                 "diagnoses": [_diagnosis(d) for d in diagnoses],
             }
         )
@@ -67,12 +67,9 @@ def step_numbers(play: Play, model: int, epoch: int) -> dict[str, Any]:
         for j, name in enumerate([*play.settings.features.names, "bias"])
     ]
     estimator = play.settings.models[model]
-    L = smoothness(own, now)
     return {
         "rows": rows,
         "formula": _step_words(estimator),
-        "smoothness": None if L is None else _number(L[0]),
-        "safe_rate": None if L is None or not L[0] > 0.0 else _number(2.0 / L[0]),
         "objective": own.words(0),
     }
 
@@ -86,7 +83,7 @@ def loss_surface(play: Play, model: int, epoch: int, axes: Sequence[Axis]) -> di
         _require_axis(play, model, axis)
     first, second = axes
     place, d = play.places[model], play.data.n_features
-    rows = play.epochs(0, epoch + 1).astype(np.float64)
+    rows = play.epochs(0, epoch + 1)
     path = np.column_stack([rows[:, _position(place, d, axis)] for axis in axes])
     finite = path[np.isfinite(path).all(axis=1)]
     low, high = _box(finite)

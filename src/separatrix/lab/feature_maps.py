@@ -22,11 +22,13 @@ class FeatureMap:
     of: Callable[[Array], Array]
 
 
-def fit_map(kind: str, X: Array, gamma: float) -> FeatureMap:
+def fit_map(kind: str, X: Array, gamma: float, axes: tuple[str, str] = ("x", "y")) -> FeatureMap:
     """Return a feature map; a kernel is approximated on the training points X (n, 2).
 
     >>> fit_map("squares", np.zeros((1, 2)), 1.0).names
     ('x', 'y', 'x²', 'xy', 'y²')
+    >>> fit_map("squares", np.zeros((1, 2)), 1.0, ("beak", "wing span")).names[2:]
+    ('beak²', 'beak · (wing span)', '(wing span)²')
     """
     if kind == "rbf":
         rank = min(MOST_KERNEL_FEATURES, len(X))
@@ -36,7 +38,10 @@ def fit_map(kind: str, X: Array, gamma: float) -> FeatureMap:
     powers = [(1, 0), (0, 1)]
     for degree in range(2, DEGREES[kind] + 1):
         powers += [(degree - j, j) for j in range(degree + 1)]
-    names = tuple(_power("x", a) + _power("y", b) for a, b in powers)
+    times = "" if all(len(axis) == 1 for axis in axes) else " · "
+    names = axes + tuple(
+        times.join(filter(None, map(_power, axes, exponents))) for exponents in powers[2:]
+    )
     return FeatureMap(
         names,
         lambda points: np.column_stack([points[:, 0] ** a * points[:, 1] ** b for a, b in powers]),
@@ -44,7 +49,8 @@ def fit_map(kind: str, X: Array, gamma: float) -> FeatureMap:
 
 
 def _power(name: str, exponent: int) -> str:
-    return {0: "", 1: name, 2: f"{name}²", 3: f"{name}³"}[exponent]
+    own = f"({name})" if " " in name else name
+    return {0: "", 1: own, 2: f"{own}²", 3: f"{own}³"}[exponent]
 
 
 DEGREES = {"linear": 1, "squares": 2, "cubes": 3}

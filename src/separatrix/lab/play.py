@@ -1,14 +1,15 @@
 """Training for the playground: many models on the same points, epoch by epoch.
 
 The page plays the epochs that it holds and asks for more. Epochs are numbered from 0, the weights
-before the first step. An epoch is one row of float32 numbers. For every model it has the weights
-(d, K) feature by feature, the biases (K), and the numbers in MEASURES.
+before the first step. An epoch is one row of numbers, which the page gets as float32. For
+every model it has the weights (d, K) feature by feature, the biases (K), and the numbers in
+MEASURES.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from separatrix.training.task import Task
 from separatrix.verdict.certificate import Certificate, certify
 from separatrix.verdict.diagnose import diagnose
 from separatrix.verdict.diagnosis import Diagnosis
+from separatrix.verdict.smoothness import smoothness
 from separatrix.verdict.trace import DIVERGED_EPOCHS, DIVERGED_TIMES, Trace
 
 MEASURES = (
@@ -37,6 +39,7 @@ MEASURES = (
     "gradient_norm",
 )
 MOST_BYTES = 64_000_000  # of the epochs kept for one play
+LARGEST = float(np.finfo(np.float32).max)  # that the page can hold
 
 
 @dataclass
@@ -60,6 +63,17 @@ class _Run:
     last: int
     kept: int
     diverged: bool
+
+
+class Judgement(NamedTuple):
+    """What is known about a model at an epoch.
+
+    `safe_rate` is the learning rate up to which it is certain to be stable, if that is known.
+    """
+
+    certificate: Certificate
+    diagnoses: list[Diagnosis]
+    safe_rate: float | None
 
 
 @dataclass(frozen=True)
@@ -86,7 +100,7 @@ class Play:
         self.settings = settings
         points = settings.points
         self.features = settings.features.of(points.X)
-        classes = np.arange(len(points.classes))
+        classes = np.array(points.classes)
         train = points.train
         self.data = Dataset.of(
             np.ascontiguousarray(self.features[train]), points.y[train], classes=classes
@@ -106,13 +120,13 @@ class Play:
 
     @property
     def width(self) -> int:
-        """The number of float32 numbers of an epoch."""
+        """The number of numbers of an epoch."""
         last = self.places[-1]
         return last.offset + (self.data.n_features + 1) * last.outputs + len(MEASURES)
 
     def epochs(self, first: int, count: int) -> Array:
         """Return the epochs from `first` on as an array (count, width); trains as far as needed."""
-        most = min(MOST_EPOCHS, MOST_BYTES // (4 * self.width))
+        most = min(MOST_EPOCHS, MOST_BYTES // (8 * self.width))
         if not 0 <= first <= most:
             raise ParameterError(
                 f"'from' must be from 0 to {most}, the last epoch of this play. Got {first} "
@@ -131,13 +145,13 @@ class Play:
         """Return the measures of a model, from epoch 0 to `last`."""
         place = self.places[model]
         at = place.offset + (self.data.n_features + 1) * place.outputs
-        table = self.epochs(0, last + 1)[:, at : at + len(MEASURES)].astype(np.float64)
+        table = self.epochs(0, last + 1)[:, at : at + len(MEASURES)]
         return dict(zip(MEASURES, table.T))
 
     def weights(self, model: int, epoch: int) -> Model:
         """Return the weights of a model after an epoch."""
         place, d = self.places[model], self.data.n_features
-        row = self.epochs(epoch, 1)[0].astype(np.float64)
+        row = self.epochs(epoch, 1)[0]
         W = row[place.offset : place.offset + d * place.outputs]
         b = row[place.offset + d * place.outputs :][: place.outputs]
         return Model(W.reshape(d, 1, place.outputs).copy(), b[None].copy())
@@ -146,13 +160,13 @@ class Play:
         place = self.places[model]
         return self.batches[place.batch].objective.select(np.array([place.column]))
 
-    def judge(self, epoch: int) -> list[tuple[Certificate, list[Diagnosis]]]:
-        """Return certificate and diagnoses of every model, as if training had ended here.
+    def judge(self, epoch: int) -> list[Judgement]:
+        """Return a judgement of every model, as if training had ended here.
 
         A diverged model is judged where it diverged. Its certificate is that of its last weights
         with a reasonable objective.
         """
-        out: dict[int, tuple[Certificate, list[Diagnosis]]] = {}
+        out: dict[int, Judgement] = {}
         for batch in self.batches:
             descends = batch.solver.descends
             runs = [self._run(member, epoch, descends) for member in batch.members]
@@ -170,8 +184,15 @@ class Play:
                 )
                 for column, (run, certificate) in enumerate(zip(runs, certificates))
             ]
-            found = diagnose(batch.objective, models, traces, start=batch.start.select)
-            out |= dict(zip(batch.members, zip(certificates, found)))
+            found = diagnose(
+                batch.objective,
+                models,
+                traces,
+                start=batch.start.select,
+                features=self.settings.features.names,
+            )
+            rates = _safe_rates(batch, Model.stack(models), traces)
+            out |= dict(zip(batch.members, map(Judgement, certificates, found, rates)))
         return [out[m] for m in range(len(self.places))]
 
     def _run(self, member: int, epoch: int, descends: bool) -> _Run:
@@ -199,7 +220,7 @@ class Play:
     def _row(self) -> Array:
         """Return the present weights and measures of all models in one row."""
         measured = [_measure(batch) for batch in self.batches]
-        row = np.empty(self.width, np.float32)
+        row = np.empty(self.width)
         for place in self.places:
             model = self.batches[place.batch].state.model
             parts = (
@@ -209,6 +230,7 @@ class Play:
             )
             numbers = np.concatenate(parts)
             row[place.offset : place.offset + len(numbers)] = numbers
+        row[np.abs(row) > LARGEST] = np.inf  # as on the page
         return row
 
 
@@ -225,6 +247,16 @@ def _start_batch(
     solver = own[0].solver.join([task.solver for task in own])
     state = solver.start(objective, start)
     return _Batch(members, own, solver, objective, validation, start, state)
+
+
+def _safe_rates(batch: _Batch, model: Model, traces: list[Trace]) -> list[float | None]:
+    L = smoothness(batch.objective, model)
+    return [
+        None
+        if L is None or trace.step_size is None or not L[k] > 0.0
+        else float(trace.step_size.safe_rate(L[k]))
+        for k, trace in enumerate(traces)
+    ]
 
 
 def _measure(batch: _Batch) -> tuple[Any, ...]:

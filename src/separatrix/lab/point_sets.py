@@ -90,7 +90,7 @@ def table_points(source: Source, columns: tuple[str, str] | None, seed: int) -> 
 
     >>> from separatrix import load
     >>> table_points(load("iris"), None, seed=0).axes
-    ('principal component 1', 'principal component 2')
+    ('PC1', 'PC2')
     """
     settings = choose_settings(source.table, standardise=columns is None)
     prepared = prepare_source(source, settings)
@@ -112,7 +112,7 @@ def table_points(source: Source, columns: tuple[str, str] | None, seed: int) -> 
             parameter="columns",
         )
     if columns is None:
-        axes = ("principal component 1", "principal component 2")
+        axes = ("PC1", "PC2")
         X = _principal_components(X, train)
     else:
         axes = columns

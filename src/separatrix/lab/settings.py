@@ -70,7 +70,7 @@ def read_settings(given: Mapping[str, Any], file: Callable[[str], Source]) -> Pl
             f"'models' must be a list of 1 to {MOST_MODELS} models. Got {_short(models)} instead.",
             parameter="models",
         )
-    features = fit_map(kind, points.X[points.train], float(gamma))
+    features = fit_map(kind, points.X[points.train], float(gamma), points.axes)
     return PlaySettings(points, features, tuple(_model(m, seed) for m in models))
 
 

@@ -77,7 +77,7 @@ class CrossValidation:
         a scorer that remembers its calls
     raise_errors : whether a candidate that cannot be fitted raises; otherwise the error is recorded
     callback : receives the progress and can stop the training
-    certified : whether to bound the accuracy of the exact optima on the test rows
+    certified_gap : relative duality gap of fits whose accuracy at the optimum is bounded, or None
     """
 
     X: Any
@@ -89,7 +89,7 @@ class CrossValidation:
     fold_by_fold: bool = False
     raise_errors: bool = True
     callback: InterruptibleCallback = field(default_factory=lambda: InterruptibleCallback(None))
-    certified: bool = False
+    certified_gap: float | None = None
 
     @classmethod
     def of(
@@ -242,7 +242,7 @@ class CrossValidation:
         for (number, task), result in zip(tasks.items(), results):
             fits[number].finished = result.stop_reason != "interrupted"
             fits[number].model._set_fitted(result, task.loss, data.classes)
-            if self.certified:
+            if self.certified_gap is not None:
                 fits[number].region = prove(task, data.select(np.array([number])), result)[0]
         return data
 
@@ -282,7 +282,7 @@ class CrossValidation:
                 if fit.error is None:
                     own = rows[first[number]]
                     scale = factors[fit.fold] if self._standardises(fit) else None
-                    tasks[number] = _make_task(fit.model, own, scale)
+                    tasks[number] = _make_task(fit.model, own, scale, self.certified_gap)
             except ValueError:
                 self._record_error(fit)
         automatic = {n: t for n, t in tasks.items() if _chooses_solver(fits[n].model)}
@@ -355,7 +355,13 @@ def _can_go_along(candidate: Candidate) -> bool:
     return candidate.estimator is classifier and without_l1
 
 
-def _make_task(model: LinearClassifier, data: Dataset, factors: Array | None) -> Task:
+def _make_task(
+    model: LinearClassifier, data: Dataset, factors: Array | None, gap: float | None
+) -> Task:
+    if gap is not None:  # in a copy, because errors and warnings are about the model's own one
+        model._check_parameters()
+        model = copy(model)
+        model.tol = gap
     if factors is None:
         return model._make_task(data)
     assert isinstance(model, OptimumClassifier)

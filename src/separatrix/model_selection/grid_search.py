@@ -6,7 +6,6 @@ import math
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -220,7 +219,7 @@ class GridSearchCV(PlainGridSearchCV):
         bounds: list[Array] = []
         if self.certified:
             require_bounds(work, candidates)
-            fits, *bounds = run_certified(replace(work, certified=True), candidates)
+            fits, *bounds = run_certified(work, candidates)
             on_all_rows: list[FoldFit] = []
         else:
             fits, on_all_rows = work.run(candidates, bool(self.refit))

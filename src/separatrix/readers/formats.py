@@ -26,7 +26,7 @@ from separatrix.readers.numpy_arrays import is_npy_folder, read_npy, read_npy_fo
 from separatrix.readers.separation import TableOptions
 from separatrix.readers.source import LoadedTable
 from separatrix.readers.svmlight import read_svmlight
-from separatrix.readers.tables import read_parquet, read_table
+from separatrix.readers.tables import parquet_files, read_parquet, read_table
 
 _LOOKED_AT = 1 << 16  # number of bytes that are examined if the file extension is unknown
 _SVMLIGHT = re.compile(rb"[-+0-9.eE]+(\s+qid:\d+)?((\s+\d+:[^\s:,]+)+)?\s*(#.*)?$")
@@ -174,6 +174,8 @@ def _format_of_folder(path: Path) -> str:
         return "idx"
     if is_npy_folder(path):
         return "arrays"
+    if parquet_files(path):
+        return "parquet"
     folders = [path, *sorted(entry for entry in path.iterdir() if entry.is_dir())]
     files = [file for folder in folders for file in sorted(folder.iterdir())]
     if any(file.suffix.lower() in IMAGES for file in files):

@@ -143,6 +143,11 @@ def to_labels(
     >>> notes
     ['Removed the full stop at the end of every label.']
     """
+    return named_labels(usable_labels(where, name, values, place), notes)
+
+
+def usable_labels(where: str, name: str, values: Array, place: Callable[[int], str]) -> Array:
+    """Return labels as they are written; raise if some cannot be used."""
     if count_missing(values):
         gaps = [value is None or value != value for value in values]
         others = sum(gaps) - 1
@@ -166,17 +171,27 @@ def to_labels(
                 label=Parameter("label", False),
             ),
         )
-    if all(value.endswith(".") for value in set(values)):
-        notes.append("Removed the full stop at the end of every label.")
-        values = np.array([value.removesuffix(".") for value in values])
-    _note_capital_letters(values, notes)
     return values.astype(str)
+
+
+def named_labels(y: Array, notes: list[str]) -> Array:
+    """Return the class names that are meant by strings; numbers are returned as they are.
+
+    What is decided depends on all rows, or on the sorted classes of all rows.
+    """
+    if y.dtype.kind != "U":
+        return y
+    if all(value.endswith(".") for value in set(y.tolist())):
+        notes.append("Removed the full stop at the end of every label.")
+        y = np.array([value.removesuffix(".") for value in y.tolist()])
+    _note_capital_letters(y, notes)
+    return y
 
 
 def _note_capital_letters(values: Array, notes: list[str]) -> None:
     """Add a note if classes differ only in capital letters."""
     spellings: dict[str, list[str]] = {}
-    for value in sorted(set(values)):
+    for value in sorted(set(values.tolist())):
         spellings.setdefault(value.lower(), []).append(repr(value))
     alike = [" and ".join(words) for words in spellings.values() if len(words) > 1]
     if alike:

@@ -100,9 +100,11 @@ def load(
     is_stored = isinstance(source, str | os.PathLike) and not is_named and is_block_folder(source)
     if memory is not None and not is_stored:
         raise ParameterError(
-            "'memory' is for folders of blocks, which are read in parts. Convert the source with "
-            "'separatrix convert' first.",
-            parameter="memory",
+            Message(
+                "{memory:quoted} is for folders of blocks, which are read in parts. Convert the "
+                "source with 'separatrix convert' first.",
+                memory=Parameter("memory"),
+            )
         )
     if isinstance(source, str) and is_named:
         _refuse(roles | files, f"The data set {source!r} takes")

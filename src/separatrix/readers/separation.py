@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from separatrix.matrix import Array
+from separatrix.readers.cells.cell_counts import TableCounts
 from separatrix.readers.cells.cell_format import CellFormat, Formats, Kind
 from separatrix.readers.cells.column_notes import describe_columns
 from separatrix.readers.cells.decisions import describe_decisions, describe_identifiers, no_features
@@ -22,9 +23,10 @@ from separatrix.readers.label_column import (
     LabelError,
     Layout,
     find_label,
+    named_labels,
     place_by_row,
     rivals_of,
-    to_labels,
+    usable_labels,
 )
 from separatrix.readers.rows.row_columns import RowColumns, read_row_columns
 from separatrix.readers.source import LoadedTable
@@ -54,6 +56,8 @@ class TableOptions:
     formats : how the cells of a trained model were written (`Preparation.formats`)
     layout : order of the columns in the training data
     roles : columns that describe the rows and are not features, by role: weight, ...
+    is_part : the rows are a part of a file, all of whose parts are counted: labels stay as they are
+        written, and with `columns` all cells are counted
     """
 
     label: Label = None
@@ -65,6 +69,7 @@ class TableOptions:
     formats: Formats | None = None
     layout: Layout | None = None
     roles: Mapping[str, str] | None = None
+    is_part: bool = False
 
     @property
     def is_for_model(self) -> bool:
@@ -152,14 +157,23 @@ class _Separation:
                 "features. Give a table with more columns, or choose another label."
             )
         table = self._table(found)
-        self._note_decisions(found, table)
+        counts = self._note_decisions(found, table)
         reading: dict[str, Any] = {"layout": {"names": list(self.named), "label": chosen}}
         if self.dropped:
             reading["drop"] = list(self.dropped)
         kept = {role: name for role, name in row_columns.names.items() if role in ("weight", "id")}
         if kept:
             reading["roles"] = kept
-        return LoadedTable(table, y, table.names, self.notes, reading, row_columns=row_columns)
+        return LoadedTable(
+            table,
+            y,
+            table.names,
+            self.notes,
+            reading,
+            row_columns=row_columns,
+            counts=counts,
+            place=self.origin.place,
+        )
 
     def _wanted_types(self) -> dict[str, str]:
         """Return the types that the user gave, by column."""
@@ -246,7 +260,8 @@ class _Separation:
     def _labels(self, name: str, values: Array) -> Array | None:
         """Return the labels. Unusable ones raise an error, or add a note if a model reads them."""
         try:
-            return to_labels(self.where, name, values, self.notes, self.origin.place)
+            y = usable_labels(self.where, name, values, self.origin.place)
+            return y if self.options.is_part else named_labels(y, self.notes)
         except LabelError as error:
             if not self.options.is_for_model:
                 raise
@@ -286,20 +301,28 @@ class _Separation:
         values = {name: each.values for name, each in found.items()}
         return Columns(values, text=texts, formats=kept)
 
-    def _note_decisions(self, found: Mapping[str, Inferred], table: Columns) -> None:
-        trained = self._trained()
-        self._describe(
-            {  # for a model, only what differs from training
-                name: each
-                for name, each in found.items()
-                if name not in trained or each.example or each.others is not None
-            }
-        )
+    def _note_decisions(self, found: Mapping[str, Inferred], table: Columns) -> TableCounts:
+        """Add notes about the columns; for a model, only about what differs from training."""
+        trained = {} if self.options.is_part else self._trained()
+        told = {
+            name: each
+            for name, each in found.items()
+            if name not in trained or each.example or each.others is not None
+        }
+        self.notes += describe_decisions(told, self._strings(), self.origin.place)
         given = [*self.wanted, *(self.options.columns or ())]
         self.notes += describe_columns(table, given)
+        detected = [name for name in found if name not in (*self.wanted, *trained)]
+        strings = {name: cells for name, cells in self._strings().items() if name in told}
+        used = {n: each for n, each in found.items() if n in (self.options.columns or found)}
+        counts = TableCounts.of(used, strings, self.origin.place, detected)
+        self.notes += counts.sentences()
+        return counts
 
     def _describe(self, found: Mapping[str, Inferred]) -> None:
-        self.notes += describe_decisions(found, self._strings(), self.origin.place)
+        cells, place = self._strings(), self.origin.place
+        self.notes += describe_decisions(found, cells, place)
+        self.notes += TableCounts.of(found, cells, place).remarks()
 
     def _strings(self) -> dict[str, Any]:
         """Return the columns whose cells are strings."""

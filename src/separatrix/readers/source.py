@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,8 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from separatrix.matrix import Array
+from separatrix.readers.cells.cell_counts import TableCounts
 from separatrix.readers.columns import Columns
-from separatrix.readers.label_column import class_labels
+from separatrix.readers.label_column import class_labels, place_by_row
 from separatrix.readers.rows.row_columns import RowColumns
 from separatrix.readers.rows.row_order import draw_split
 from separatrix.readers.splits import SHARES, Split, Splits, given_rows, own_splits
@@ -29,6 +30,8 @@ class LoadedTable:
     ----------
     table, y, feature_names, notes, reading, row_columns : as in `Source`
     own_splits : row numbers of "train" and other parts, if the data set comes with a split
+    counts : what was counted in the columns of a table; `notes` include its sentences
+    place : where a row is, in words
 
     >>> table, y, names, notes = LoadedTable(np.eye(2), None, ["a", "b"], [])
     """
@@ -40,6 +43,8 @@ class LoadedTable:
     reading: dict[str, Any] = field(default_factory=dict)
     own_splits: Mapping[str, Any] | None = None
     row_columns: RowColumns = field(default_factory=RowColumns)
+    counts: TableCounts = field(default_factory=lambda: TableCounts({}))
+    place: Callable[[int], str] = place_by_row
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.table, self.y, self.feature_names, self.notes))

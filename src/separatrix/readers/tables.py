@@ -21,8 +21,11 @@ from separatrix.readers.data_frames import named_columns
 from separatrix.readers.delimited.dialect import DELIMITERS
 from separatrix.readers.delimited.fields import Fields, split_fields
 from separatrix.readers.delimited.headerless import name_columns, require_no_other_header
+from separatrix.readers.label_column import place_by_row
 from separatrix.readers.separation import Origin, TableOptions, split_label
 from separatrix.readers.source import LoadedTable
+
+_PARQUET = (".parquet", ".pq")
 
 
 def read_table(
@@ -71,9 +74,9 @@ def read_table(
 
 
 def separate_fields(
-    path: Path, fields: Fields, given: TableOptions, header: bool | None, lines_before: int = 0
+    path: Path, fields: Fields, given: TableOptions, header: bool | None
 ) -> LoadedTable:
-    """Separate the columns of a file, or of a part of it after some lines."""
+    """Separate the columns of a file, or of a part of it."""
     names, columns = fields.names, given.columns
     if columns and not fields.has_header:
         names, label = name_columns(names, fields.sample, columns, given.layout, given.label)
@@ -85,31 +88,49 @@ def separate_fields(
         _drop_empty_end(named, fields)
 
     def place(row: int) -> str:
-        return f"line {lines_before + fields.line_of(row)}"
+        return f"line {fields.line_of(row)}"
 
     parts = split_label(Origin(str(path), place, fields.delimiter != ","), named, given)
     reading = parts.reading
     if fields.delimiter not in DELIMITERS:  # these are detected
         reading = {**reading, "delimiter": fields.delimiter}
-    return replace(parts, notes=[*fields.notes, *parts.notes], reading=reading)
+    parts.counts.lines = lines = fields.skipped_lines
+    notes = [*fields.notes, *lines.sentences(), *parts.notes]
+    return replace(parts, notes=notes, reading=reading)
 
 
 def read_parquet(path: Path | str, **options: Any) -> LoadedTable:
-    """Read a Parquet file with numbers, booleans, dates, strings and dictionaries of strings."""
+    """Read a Parquet file, or a folder of Parquet files with the same columns.
+
+    Columns hold numbers, booleans, dates, strings and dictionaries of strings.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    files = parquet_files(Path(path)) or [Path(path)]
     try:
-        _require_room(Path(path), pq.read_metadata(path))
-        table = pq.read_table(path)
+        for file in files:
+            _require_room(file, pq.read_metadata(file))
+        table = pa.concat_tables([pq.read_table(file) for file in files])
     except pa.ArrowException as error:
         raise ValueError(f"{path} is not a readable Parquet file: {error}") from error
     return read_frame(table, str(path), **options)
 
 
-def read_frame(frame: Any, where: str = "The data frame", **options: Any) -> LoadedTable:
-    """Separate a data frame into features and labels."""
-    return split_label(Origin(where), named_columns(where, frame), TableOptions(**options))
+def parquet_files(path: Path) -> list[Path]:
+    """Return the files of a folder in which all files are Parquet files; [] for other paths."""
+    if not path.is_dir():
+        return []
+    files = sorted(file for file in path.iterdir() if not file.name.startswith(("_", ".")))
+    return files if all(file.suffix in _PARQUET for file in files) else []
+
+
+def read_frame(
+    frame: Any, where: str = "The data frame", rows_before: int = 0, **options: Any
+) -> LoadedTable:
+    """Separate a data frame into features and labels; `rows_before` are counted in messages."""
+    origin = Origin(where, lambda row: place_by_row(rows_before + row))
+    return split_label(origin, named_columns(where, frame), TableOptions(**options))
 
 
 def _require_room(path: Path, metadata: Any) -> None:

@@ -15,7 +15,7 @@ from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import CellFormat, Formats, Kind
 from separatrix.readers.cells.coded_cells import CodedCells, cells_of, word_at
 from separatrix.readers.cells.date_cells import date_words
-from separatrix.readers.cells.inference import TYPES, infer, read_as
+from separatrix.readers.cells.inference import TYPES, infer, read_as, words_seen
 from separatrix.readers.cells.inferred import Inferred
 from separatrix.readers.cells.missing_words import AMBIGUOUS_WORDS, MISSING_WORDS
 from separatrix.readers.cells.number_cells import (
@@ -219,8 +219,9 @@ def read_trained(
     if formats is None and kind == "categories":
         written = replace(written, categories=AMBIGUOUS_WORDS)
     found, others = read_as(values, written, missing)
+    seen = words_seen(values, written, missing)
     if others is None or not others.any():
-        return Inferred(written, found)
+        return Inferred(written, found, **seen)
     truths = _truths_of(values)
     if truths is not None:
         return Inferred(written, truths)
@@ -242,7 +243,7 @@ def read_trained(
             f"{start}olumn {name!r} must hold {hold}, as in training. Got {shown[:40]!r}{at} "
             "instead."
         )
-    return Inferred(written, found, others=others)
+    return Inferred(written, found, others=others, **seen)
 
 
 def _truths_of(cells: Any) -> Array | None:

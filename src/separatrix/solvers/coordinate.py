@@ -44,8 +44,9 @@ class Coordinate(Optimiser):
 
     Parameters
     ----------
-    order : largest number of unknowns of a Hessian that is computed explicitly; larger ones are
-        applied by the columns of X. Outputs of a loss that is a sum over them count separately.
+    order : largest number of unknowns of a Hessian that is computed explicitly. It is applied by
+        the columns of X if there are more unknowns, or fewer scores than unknowns. Outputs of a
+        loss that is a sum over them count separately.
 
     See J. Lee, Y. Sun and M. Saunders, Proximal Newton-type methods for minimizing composite
     functions, SIAM J. Optim. 2014, algorithm 1.
@@ -84,7 +85,9 @@ class Coordinate(Optimiser):
         """Return the direction to each quadratic's minimum, and the fall of P along it (B,)."""
         d, B, K = state.model.W.shape
         n_blocks, order = _hessian_blocks(objective, state.model)
-        written_out = order <= self.order or not objective.data.in_one_block
+        # With fewer scores than unknowns the Hessian is singular, and its exact minimum is slow.
+        scores = objective.data.n_samples * K // n_blocks
+        written_out = order <= min(self.order, scores) or not objective.data.in_one_block
         size = n_blocks * order**2 if written_out else objective.data.n_samples * K
         group = max(1, NUMBERS_AT_ONCE // max(size, 1))
         if group >= B:

@@ -37,7 +37,7 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.solver_state import State
 from separatrix.solvers.protocol import Solver, epoch_order
-from separatrix.verdict.trace import StepSize
+from separatrix.verdict.trace import StepSize, stable_multiple
 
 RULES = {"plain": 0, "momentum": 1, "nesterov": 2, "adam": 3, "lazy_adam": 4}
 ADAM_RULES = ("adam", "lazy_adam")
@@ -68,9 +68,10 @@ class Gradient(Solver):
     average_from : (B,), the first step whose weights are averaged; the averages are the weights
         that are recorded and returned. -1 averages no step.
     plateau_epochs, plateau_tol : (B,), a plateau is reached after this number of epochs in a row
-        whose training loss is not below the lowest one by `plateau_tol`; -1 looks for none
+        whose progress is not below the lowest one by `plateau_tol`; -1 looks for none
     descends : False if the objective may rise by any amount, as with the large first rates of a
         schedule for single rows
+    bias_rate : the rate of the biases, as a multiple of the rate of the weights
     divides : whether a model at a plateau continues with a fifth of its rate, down to 1e-6. If
         not, it stops.
     """
@@ -90,6 +91,7 @@ class Gradient(Solver):
     plateau_tol: Array = field(default_factory=lambda: np.array([]))
     divides: bool = False
     descends: bool = True
+    bias_rate: float = 1.0
 
     name = "gradient"
     needs = ()
@@ -126,17 +128,13 @@ class Gradient(Solver):
             )
         if isinstance(objective, DeviceObjective):
             require_device_rule(self.rule, self._averages())
-        slots: tuple[Model, ...] = ()
+        kept = {"momentum": 1, "adam": 2, "lazy_adam": 2}.get(self.rule, 0)
+        slots = tuple(_zeros_like(model) for _ in range(kept))
         if self.rule == "nesterov":
             slots = (_scaled_copy(objective, model),)
-        elif self.rule == "momentum":
-            slots = (_zeros_like(model),)
-        elif self.rule in ADAM_RULES:
-            slots = (_zeros_like(model), _zeros_like(model))
         if self._averages():
             slots = (*slots, model.copy())  # the weights that the steps change
-        model = objective.place(model.copy())
-        slots = tuple(objective.place(slot) for slot in slots)
+        model, *rest = (objective.place(each) for each in (model.copy(), *slots))
         memory = {}
         if self.divides or (self.plateau_epochs >= 0).any():
             memory = {
@@ -145,14 +143,14 @@ class Gradient(Solver):
                 "divisor": np.ones(model.n_models),
             }
         found = objective.evaluate(model)
-        return State(model, slots, found, np.zeros(model.n_models, bool), memory=memory)
+        return State(model, tuple(rest), found, np.zeros(model.n_models, bool), memory=memory)
 
     def step(self, objective: Objective, state: State) -> State:
         """Take the steps of one epoch in place, then evaluate the models."""
         n, averages = objective.data.n_samples, self._averages()
         batch = n if self.batch_size is None else min(self.batch_size, n)
         settings = self._settings(objective, state, batch)
-        steps = state.steps
+        steps, losses = state.steps, state.found.loss
         if isinstance(objective, DeviceObjective):
             steps = self._step_on_device(objective, state, settings)
         elif batch == n and (not averages or not objective.data.in_one_block):
@@ -161,13 +159,16 @@ class Gradient(Solver):
             rules.step(found.GW, found.gb, steps + 1, self._moving(objective))
             steps += 1
         else:
-            model, slots, steps = objective.data.fold_over_blocks(
-                descend, (state.model, state.slots, steps), self, settings
+            sums = np.zeros(len(settings.scale)) if state.memory else None
+            model, slots, steps, sums = objective.data.fold_over_blocks(
+                descend, (state.model, state.slots, steps, sums), self, settings
             )
             state = replace(state, model=model, slots=slots)
+            losses = losses if sums is None else settings.scale * sums
         found = objective.evaluate(state.model)
+        progress = losses + 0.5 * (state.found.penalty + found.penalty)
         state = replace(state, found=found, epoch=state.epoch + 1, steps=steps)
-        return self._note_plateau(state) if state.memory else state
+        return self._note_plateau(state, progress) if state.memory else state
 
     def place(self, objective: Objective, model: Model) -> Model:
         return objective.place(model)
@@ -186,6 +187,7 @@ class Gradient(Solver):
             self._averages(),
             self.divides,
             self.descends,
+            self.bias_rate,
         )
 
     def own_key(self) -> Hashable:
@@ -206,16 +208,8 @@ class Gradient(Solver):
         if self.rule in ADAM_RULES or changes or self._averages():
             return None
         mu = 0.0 if self.rule == "plain" else float(self.momentum[model])
-        times, formula = {
-            "plain": (2.0, "2"),
-            "momentum": (2.0 * (1.0 + mu), "2 (1 + momentum)"),
-            "nesterov": (
-                2.0 * (1.0 + mu) / (1.0 + 2.0 * mu),
-                "2 (1 + momentum) / (1 + 2 momentum)",
-            ),
-        }[self.rule if mu > 0.0 else "plain"]
         rate, first = float(self.rate(epoch)[model]), float(self.rate(1)[model])
-        return StepSize(rate, mu, times, formula, self.batch_size, rate == first)
+        return StepSize(rate, mu, *stable_multiple(self.rule, mu), self.batch_size, rate == first)
 
     def _with_parameters(self, value: Callable[[str], Array]) -> Self:
         parameters: dict[str, Any] = {name: value(name) for name in PER_MODEL}
@@ -224,15 +218,19 @@ class Gradient(Solver):
     def _averages(self) -> bool:
         return bool((self.average_from >= 0).any())
 
-    def _note_plateau(self, state: State) -> State:
-        """Count the epochs without improvement; at a plateau, lower the rate or stop."""
-        loss, memory = state.found.loss, state.memory
-        better = loss <= memory["lowest"] - self.plateau_tol
+    def _note_plateau(self, state: State, progress: Array) -> State:
+        """Count the epochs without a lower progress; at a plateau, lower the rate or stop.
+
+        The progress (B,) is the mean loss of the rows, each before its step, plus the mean of the
+        penalties before and after the epoch.
+        """
+        memory = state.memory
+        better = progress <= memory["lowest"] - self.plateau_tol
         waited = np.where(better, 0, memory["waited"] + 1)
         reached = (self.plateau_epochs >= 0) & (waited >= self.plateau_epochs)
         lower = self.lower_rates(state, reached)
         memory = {
-            "lowest": np.fmin(memory["lowest"], loss),
+            "lowest": np.fmin(memory["lowest"], progress),
             "waited": np.where(lower, 0, waited),
             "divisor": memory["divisor"],
         }
@@ -308,6 +306,7 @@ class Gradient(Solver):
             None if mean is None else mean.W,
             None if mean is None else mean.b,
             self.average_from,
+            self.bias_rate,
         )
 
     def _moving(self, objective: Objective) -> Array | None:
@@ -342,16 +341,16 @@ class Settings:
 def descend(
     block: Block,
     number: int,
-    state: tuple[Model, tuple[Model, ...], int],
+    state: tuple[Model, tuple[Model, ...], int, Array | None],
     solver: Gradient,
     at: Settings,
-) -> tuple[Model, tuple[Model, ...], int]:
+) -> tuple[Model, tuple[Model, ...], int, Array | None]:
     """Take one step for every batch of a block; a gradient of m rows counts n / m times.
 
-    The state holds the models, their slots and the number of steps. No batch has rows of two
-    blocks.
+    The state holds the models, their slots, the number of steps and, if they are asked for, the
+    sums (B,) of the losses of the rows before their steps. No batch has rows of two blocks.
     """
-    model, slots, steps = state
+    model, slots, steps, losses = state
     n = len(block.y)
     if not n:
         return state
@@ -372,18 +371,20 @@ def descend(
             at.batch,
             steps,
             block.weight_column,
+            losses,
         )
-        return model, slots, steps
+        return model, slots, steps, losses
     moving = slots[-1] if solver._averages() else model
     for first in range(0, n, at.batch):
         rows = order[first : first + at.batch]
         part = block.take(rows)
-        _, _, GW, gb = loss_and_gradient(part, at.loss, moving, scale * n / len(rows))
+        sums, _, GW, gb = loss_and_gradient(part, at.loss, moving, scale * n / len(rows))
+        if losses is not None:
+            losses += sums
         gb = gb.astype(model.b.dtype, copy=False) * model.b.dtype.type(at.bias)
         steps += 1
-        lazy = solver.rule == "lazy_adam"
-        rules.step(GW, gb, steps, part.X.occurring() if lazy else None)
-    return model, slots, steps
+        rules.step(GW, gb, steps, part.X.occurring() if solver.rule == "lazy_adam" else None)
+    return model, slots, steps, losses
 
 
 def _zeros_like(model: Model) -> Model:

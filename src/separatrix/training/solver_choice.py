@@ -98,7 +98,7 @@ def choose_device_solver(
         wrong = (
             f"loss '{loss.name}' {penalty_in_words(l1, l2)} lacks {missing[0]}"
             if missing
-            else f"solver='{solver}' was given"
+            else Message("{solver} was given", solver=Parameter("solver", solver))
         )
         raise ParameterError(
             Message(

@@ -29,7 +29,7 @@ def check_rows(
     return [said[m] for m in first]
 
 
-def check_scales(data: Dataset) -> Diagnosis | None:
+def check_scales(data: Dataset, features: Sequence[str] = ()) -> Diagnosis | None:
     spreads = _spreads(data)
     moving = np.flatnonzero(spreads > 0.0)
     if len(moving) < 2:
@@ -42,9 +42,9 @@ def check_scales(data: Dataset) -> Diagnosis | None:
         Message(
             "The features are on very different scales: {wide} has a standard deviation of "
             "{most:.3g}, {narrow} has {least:.3g}. No single learning rate suits both.",
-            wide=Column(int(wide)),
+            wide=_column(wide, features),
             most=float(spreads[wide]),
-            narrow=Column(int(narrow)),
+            narrow=_column(narrow, features),
             least=float(spreads[narrow]),
         ),
         "Standardise the features first, for example with scikit-learn's StandardScaler.",
@@ -65,7 +65,9 @@ def check_rare_class(data: Dataset) -> Diagnosis | None:
     )
 
 
-def check_separable(objective: Objective, models: Sequence[Model]) -> list[Diagnosis | None]:
+def check_separable(
+    objective: Objective, models: Sequence[Model], features: Sequence[str] = ()
+) -> list[Diagnosis | None]:
     out: list[Diagnosis | None] = [None] * len(models)
     l1, l2 = objective.strengths(len(models))
     free = np.flatnonzero((l1 == 0.0) & (l2 == 0.0))
@@ -76,7 +78,7 @@ def check_separable(objective: Objective, models: Sequence[Model]) -> list[Diagn
         directions = [direction for direction in found if direction is not None]
         apart = measure_separations(objective, free[some], directions)
         for m, direction, each in zip(free[some].tolist(), directions, apart):
-            out[m] = _diagnose_separable(objective, direction, each)
+            out[m] = _diagnose_separable(objective, direction, each, features)
     return out
 
 
@@ -110,8 +112,9 @@ def _moments_of_columns(block: Block) -> tuple[Array, Array, Array]:
     return s.sum(), *column_moments(block.X, s)
 
 
-def _diagnose_separable(objective: Objective, direction: Model, apart: Separation) -> Diagnosis:
-    seen: str
+def _diagnose_separable(
+    objective: Objective, direction: Model, apart: Separation, features: Sequence[str]
+) -> Diagnosis:
     if apart.complete:
         seen = (
             "The classes are linearly separable: without a penalty the loss keeps falling as the "
@@ -124,7 +127,7 @@ def _diagnose_separable(objective: Objective, direction: Model, apart: Separatio
             "penalty there is no finite optimum{how}.",
             falling=apart.falling,
             rows=apart.rows,
-            how=_separation_words(objective, direction, apart),
+            how=_separation_words(objective, direction, apart, features),
         )
     return Diagnosis(
         "separable",
@@ -135,7 +138,9 @@ def _diagnose_separable(objective: Objective, direction: Model, apart: Separatio
     )
 
 
-def _separation_words(objective: Objective, direction: Model, apart: Separation) -> str:
+def _separation_words(
+    objective: Objective, direction: Model, apart: Separation, features: Sequence[str]
+) -> str:
     """Name the classes that are separated from the others, or the one feature that separates."""
     names = [str(objective.data.classes[k]) for k in apart.classes]
     if len(names) == 1:
@@ -143,4 +148,10 @@ def _separation_words(objective: Objective, direction: Model, apart: Separation)
     if names:
         return f" (classes {', '.join(names)} are separated from all others)"
     used = np.flatnonzero(direction.W.any(axis=(1, 2)))
-    return Message(" (by {one} alone)", one=Column(int(used[0]))) if len(used) == 1 else ""
+    if len(used) != 1:
+        return ""
+    return Message(" (by {one} alone)", one=_column(used[0], features))
+
+
+def _column(number: int, features: Sequence[str]) -> Column | str:
+    return features[number] if len(features) else Column(int(number))

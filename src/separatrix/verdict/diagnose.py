@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from separatrix.matrix import Array
 from separatrix.model import Model
@@ -33,6 +34,7 @@ def diagnose(
     *,
     start: Callable[[Array], Model] | None = None,
     whole: bool = True,
+    features: Sequence[str] = (),
 ) -> list[list[Diagnosis]]:
     """Diagnose the models of a batch; they share passes over the data.
 
@@ -41,15 +43,16 @@ def diagnose(
     objective, models, traces : the kept weights of each model, and how its run went
     start : called with numbers of models, returns their weights before the first epoch
     whole : False if the rows are only part of the data, which says nothing about its classes
+    features : names of the columns, for the words; without them, columns have numbers
     """
     B = len(traces)
     limits = RateLimits(objective, start, models, traces)
     nothing: list[Diagnosis | None] = [None] * B
-    separable = check_separable(objective, models) if whole else nothing
+    separable = check_separable(objective, models, features) if whole else nothing
     rare = check_rows(objective.data, B, check_rare_class) if whole else nothing
     scales = nothing
     if any(trace.step_size is not None for trace in traces) and objective.penalty.factors is None:
-        scales = check_rows(objective.data, B, check_scales)
+        scales = check_rows(objective.data, B, partial(check_scales, features=features))
     out = []
     for m, trace in enumerate(traces):
         found = [

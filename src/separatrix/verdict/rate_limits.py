@@ -88,7 +88,7 @@ class RateLimits:
         words = (
             f"The learning rate {rate_words(step.rate)} is {side} {limit:.2g}, the stability limit "
             f"at {kept if at_kept else 'the starting weights'} ({step.formula} / the largest "
-            "eigenvalue of the Hessian there)."
+            "curvature there, which is how fast the slope changes)."
         )
         if blew_up_elsewhere:
             flat = f" The objective is flatter at {kept}"

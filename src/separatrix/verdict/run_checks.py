@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from separatrix.text import percent
+from separatrix.text import number, percent
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import RateLimits, rate_words, rounded_down
 from separatrix.verdict.trace import (
@@ -42,21 +42,19 @@ def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None
         else f"above {DIVERGED_TIMES:g} times its start for the first time in epoch {above}, and "
         f"from epoch {since} to its end"
     )
-    seen = f"The objective rose from {trace.start:.3g} to {last:.3g} ({first}{when})."
+    seen = f"The objective rose from {number(trace.start, 3)} to {number(last, 3)} ({first}{when})."
     return Diagnosis(
         "diverged",
         f"{seen} {limits.describe(m, trace)}".strip(),
-        f"{limits.lower(m, trace.step_size)}. {_kept_words(trace)}",
+        f"{limits.lower(m, trace.step_size)}. {_kept_words(trace, above == since)}",
     )
 
 
-def _kept_words(trace: Trace) -> str:
+def _kept_words(trace: Trace, once: bool) -> str:
     if not trace.kept_epoch:
         return "The starting weights were kept."
-    return (
-        f"The weights of epoch {trace.kept_epoch}, the last whose objective was not far above the "
-        "start, were kept."
-    )
+    when = "before the divergence" if once else "the last not far above the start"
+    return f"The weights of epoch {trace.kept_epoch}, {when}, were kept."
 
 
 def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
@@ -72,7 +70,7 @@ def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | N
     )
     values = trace.objective
     if trace.rise_lasts() and values.min() > 0.0:
-        seen += f" and ended at {values[-1]:.4g}, above its lowest value {values.min():.4g}"
+        seen += f" and ended at {number(values[-1])}, above its lowest value {number(values.min())}"
     seen += "."
     cause, remedy = limits.describe(m, trace), f"{limits.lower(m, step_size)}."
     if step_size is not None and not exceeded:
@@ -95,7 +93,8 @@ def _noisy_steps(trace: Trace) -> Diagnosis | None:
     return Diagnosis(
         "noisy",
         "The gradients of mini-batches are noisy, and a constant rate does not average the noise "
-        f"out. The objective ended at {values[-1]:.4g}, above its lowest value {values.min():.4g}.",
+        f"out. The objective ended at {number(values[-1])}, above its lowest value "
+        f"{number(values.min())}.",
         "Let the learning rate decay (schedule 'inverse'), or use larger batches.",
     )
 
@@ -104,7 +103,8 @@ def check_ended_higher(trace: Trace, limits: RateLimits, m: int, convex: bool) -
     if not trace.ended_higher() or trace.oscillates():
         return None
     values = trace.objective
-    seen = f"The objective ended at {values[-1]:.3g}, above its starting value {values[0]:.3g}."
+    ended, began = number(values[-1], 3), number(values[0], 3)
+    seen = f"The objective ended at {ended}, above its starting value {began}."
     if not convex:
         seen += (
             " The loss is not convex: its gradient vanishes where the sigmoid saturates, and a "

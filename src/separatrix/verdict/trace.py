@@ -51,6 +51,21 @@ class StepSize:
         return self.constant and self.momentum == 0.0 and self.batch_size is None
 
 
+def stable_multiple(rule: str, momentum: float) -> tuple[float, str]:
+    """Return the largest stable rate of a rule as a multiple of 1 / curvature, and its formula.
+
+    >>> stable_multiple("momentum", 0.9)
+    (3.8, '2 (1 + momentum)')
+    """
+    if rule == "plain" or momentum == 0.0:
+        return 2.0, "2"
+    if rule == "momentum":
+        return 2.0 * (1.0 + momentum), "2 (1 + momentum)"
+    assert rule == "nesterov"
+    times = 2.0 * (1.0 + momentum) / (1.0 + 2.0 * momentum)
+    return times, "2 (1 + momentum) / (1 + 2 momentum)"
+
+
 @dataclass(frozen=True)
 class Trace:
     """The facts of a run for its diagnosis: history, objective at the start, end and step size.

@@ -50,6 +50,7 @@ def evaluation_page(
     return page | {
         "verdict": [{"kind": "", "text": text} for text in _sentences(facts, pictures)],
         "numbers": numbers(*pairs),
+        "objective": [facts["objective"]],
         "by_class": classes_table(metrics) | {"part": "evaluated"},
         "thresholds": [_thresholds(one) for one in pictures["thresholds"]],
         "score_name": "probability"

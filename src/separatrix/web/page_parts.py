@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.metrics import rows_right
 from separatrix.study.planning.description import library_versions
-from separatrix.text import counted, named_class, percent
+from separatrix.text import counted, named_class, number, percent
 from separatrix.web.drawings import (
     boundary_drawing,
     calibration_drawing,
@@ -146,7 +146,7 @@ def in_short(value: float | None) -> str:
     >>> in_short(0.123456), in_short(None)
     ('0.1235', '–')
     """
-    return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
+    return "–" if value is None or not math.isfinite(value) else number(value)
 
 
 def numbers(*pairs: tuple[str, str]) -> list[dict[str, str]]:

@@ -6,9 +6,10 @@ import math
 from datetime import datetime
 from typing import Any, TypedDict
 
-from separatrix.study.results.facts import MEASURES, Row, StudyFacts
+from separatrix.study.results.facts import MEASURES, Row, StudyFacts, configuration_words
 from separatrix.study.results.table_formats import best_rows, converged_word
 from separatrix.text import counted, describe_configuration, named_class, percent, value_cell
+from separatrix.text import number as number_words
 from separatrix.text import value_words as words_of_value
 from separatrix.verdict.rate_limits import rounded_down
 from separatrix.web.drawings import drawings
@@ -155,9 +156,9 @@ def _key_numbers(facts: StudyFacts) -> list[dict[str, str]]:
             right = f" ({round(accuracy * n)} of {n:,})" if counts else ""
             out.append((percent(accuracy), f"validation accuracy{right}"))
         if loss is not None:
-            out.append((_short(loss), "validation loss"))
+            out.append((number_words(loss), "validation loss"))
         elif (trained := best.last.get("train_loss")) is not None:
-            out.append((_short(trained), "training loss"))
+            out.append((number_words(trained), "training loss"))
         if best.safe_rate and "learning_rate" in facts.grid:
             given = {k: v for k, v in best.parameters.items() if k in ("l2", "loss")}
             label = "learning rate that is stable at all weights"
@@ -175,7 +176,7 @@ def _table_row(facts: StudyFacts, row: Row) -> TableRow:
     kind = "diverged" if row.diverged else row.mark or "worse"
     return {
         "number": row.number,
-        "name": describe_configuration(row.parameters) or "the only configuration",
+        "name": configuration_words(row.parameters, facts.grid),
         "values": [_plain(name, row.parameters.get(name, "")) for name in facts.varied],
         "words": [words_of_value(name, row.parameters.get(name, "")) for name in facts.varied],
         "kind": kind if row.state == "done" or row.diverged else "waiting",
@@ -221,7 +222,3 @@ def _plain(name: str, value: Any) -> Any:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _short(value: float) -> str:
-    return f"{value:.4g}"

@@ -22,7 +22,8 @@ def describe_model(bundle: Bundle, top: int = 10) -> dict[str, Any]:
 
     `weights` has an entry for every score: the class that a high score means, the class that a low
     score means (None with several classes), the bias, the number of non-zero weights, and the
-    `top` largest and smallest weights.
+    `top` largest and smallest weights. Each has its largest distance from the exact optimum, None
+    if there is no bound; `no_bound` says why.
 
     >>> from separatrix import load
     >>> from separatrix.workflow.fitting import fit_source
@@ -51,8 +52,9 @@ def describe_model(bundle: Bundle, top: int = 10) -> dict[str, Any]:
             model.intercept_,
             feature_names(bundle),
             top,
-            _radius(model),
+            *_radii(model),
         ),
+        "no_bound": _why_no_bound(model),
         "certain_weights": _certain_weights(model),
     }
 
@@ -75,7 +77,8 @@ def _weights(
     bias: Array,
     names: list[str],
     top: int,
-    radius: Array | None,
+    radius: Array,
+    bias_radius: Array,
 ) -> list[dict[str, Any]]:
     # With two classes or a reference class, the first class has no score.
     speaks_for = classes[len(classes) - len(coef) :]
@@ -85,33 +88,49 @@ def _weights(
             "class": speaks_for[k],
             "against": against,
             "bias": float(bias[k]),
+            "bias_radius": _finite(bias_radius[k]),
             "not_zero": int(np.count_nonzero(w)),
-            "towards": _largest(w, names, top, None if radius is None else radius[k]),
+            "towards": _largest(w, names, top, radius[k]),
             "away": [
                 entry | {"weight": -entry["weight"]}
-                for entry in _largest(-w, names, top, None if radius is None else radius[k])
+                for entry in _largest(-w, names, top, radius[k])
             ],
         }
         for k, w in enumerate(np.asarray(coef, np.float64))
     ]
 
 
-def _largest(w: Array, names: list[str], top: int, radius: Array | None) -> list[dict[str, Any]]:
+def _largest(w: Array, names: list[str], top: int, radius: Array) -> list[dict[str, Any]]:
     order = np.argsort(-w, kind="stable")[:top]
     return [
-        {"feature": names[j], "weight": float(w[j])}
-        | ({} if radius is None else {"radius": float(radius[j])})
+        {"feature": names[j], "weight": float(w[j]), "radius": _finite(radius[j])}
         for j in order
         if w[j] > 0
     ]
 
 
-def _radius(model: Any) -> Array | None:
-    """Return how far each weight (K, d) is from the optimum at most, or None if it is not known."""
-    if not isinstance(model, OptimumClassifier) or not model.has_region:
+def _finite(radius: float) -> float | None:
+    return float(radius) if np.isfinite(radius) else None
+
+
+def _radii(model: Any) -> tuple[Array, Array]:
+    """Return how far each weight (K, d) and bias (K,) is from the optimum at most."""
+    if isinstance(model, OptimumClassifier) and model.has_region:
+        return model.coef_radius_, model.intercept_radius_
+    return np.full(model.coef_.shape, np.inf), np.full(model.intercept_.shape, np.inf)
+
+
+def _why_no_bound(model: Any) -> str | None:
+    """Return why nothing is known about the distance of a model from the optimum, or None."""
+    if not isinstance(model, OptimumClassifier):
+        return f"{type(model).__name__} stores no region of the optimum."
+    if isinstance(model._region, str):
+        return model._region
+    if model._region is None:
+        return "Only a model of `separatrix fit`, or of a fit with certified=True, has a bound."
+    if all(np.isfinite(radius).all() for radius in _radii(model)):
         return None
-    radius = model.coef_radius_
-    return radius if np.isfinite(radius).all() else None
+    return "The duality gap is too large. Lower the tolerance."
 
 
 def _certain_weights(model: Any) -> dict[str, int] | None:

@@ -38,7 +38,7 @@ def evaluate(
     Precision and recall refer to the class `positive`, by default the second of two.
     """
     require_labelled(source)
-    notes = [*notes_without_split(source), *weight_notes(source)]
+    notes, fingerprint = [*notes_without_split(source), *weight_notes(source)], source.fingerprint
     to_choose = None if every_row else held_out_rows(bundle, source, "validation")
     source = rows_to_evaluate(bundle, source, notes, every_row=every_row)
     assert source.y is not None
@@ -52,7 +52,8 @@ def evaluate(
     elif positive is not None:
         raise ValueError(f"A positive class needs two classes, and this model has {len(classes)}.")
     facts: dict[str, Any] = {
-        "source": {"name": source.name, "rows": len(source)},
+        "source": {"name": source.name, "rows": len(source), "fingerprint": fingerprint},
+        "objective": model.objective(),
         "notes": notes,
         "metrics": measure_model(model, X, source.y, source.weights),
         "ranking": rank(source.y, sign * scores, classes, source.weights),

@@ -194,7 +194,7 @@ MODEL_FAMILIES = {
         ),
     ]
 }
-# With several classes, the models whose scores do not depend on each other.
+# The models whose scores do not depend on each other; the first one has probabilities.
 PROVEN_FAMILIES = ("logistic", "svm")
 MODEL_NAMES = ("auto", *MODEL_FAMILIES)
 
@@ -213,10 +213,10 @@ def find_family(name: str, n_classes: int) -> ModelFamily:
     return MODEL_FAMILIES[name]
 
 
-def provable_family(model: str, n_classes: int, epsilon: float) -> ModelFamily:
+def provable_family(model: str, n_classes: int, epsilon: float, probabilities: bool) -> ModelFamily:
     """Return the family for a search with a proof, whose scores must not depend on each other.
 
-    >>> provable_family("auto", 3, 0.01).name
+    >>> provable_family("auto", 3, 0.01, probabilities=True).name
     'logistic'
     """
     if not 0.0 < epsilon < math.inf:
@@ -228,14 +228,15 @@ def provable_family(model: str, n_classes: int, epsilon: float) -> ModelFamily:
             )
         )
     family = find_family("logistic" if model == "auto" else model, n_classes)
-    if n_classes > 2 and family.name not in PROVEN_FAMILIES:
+    known = PROVEN_FAMILIES[:1] if probabilities else PROVEN_FAMILIES
+    if family.name not in known:
         raise OptionError(
             Message(
-                "{certify} has no bounds for several classes with the model '{model}'. Use one of "
-                "{known}.",
+                "{certify} has no bounds for the {what} '{model}'. Use {known}.",
                 certify=Parameter("certify"),
+                what="probabilities of the model" if probabilities else "model",
                 model=family.name,
-                known=", ".join(PROVEN_FAMILIES),
+                known=" or ".join(known),
             ),
             "model",
         )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.study.results.facts import Row, StudyFacts
+from separatrix.study.results.facts import Row, StudyFacts, configuration_words
 from separatrix.text import describe_configuration, value_words
 from separatrix.training.recording.history import History
 
@@ -30,6 +30,7 @@ class TrainingCurve:
     diverged : how it diverged, such as "diverged at epoch 10"; "" if no seed diverged
     diverged_seeds : number of seeds that diverged
     parameters : the parameters that vary in the study, without the epochs
+    configurations : the number of configurations, different only in their epochs, that share it
     """
 
     number: int
@@ -41,6 +42,7 @@ class TrainingCurve:
     diverged: str
     diverged_seeds: int
     parameters: dict[str, Any] = field(default_factory=dict)
+    configurations: int = 1
 
     @property
     def ring_epoch(self) -> int | None:
@@ -111,13 +113,14 @@ def _of_study(facts: StudyFacts) -> list[TrainingCurve]:
                 number=told.number,
                 label=" · ".join(_short(name, value) for name, value in own.items())
                 or "training run",
-                words=describe_configuration(own) or "the only configuration",
+                words=describe_configuration(own) or configuration_words({}, facts.grid),
                 histories=facts.histories[told.number],
                 best_epoch=told.best_epoch,
                 best=told.mark == "best",
                 diverged=told.stopped if told.diverged else "",
                 diverged_seeds=told.diverged,
                 parameters=own,
+                configurations=len(rows),
             )
         )
     return out

@@ -27,9 +27,10 @@ def subtitle(
     chosen: Sequence[int] | None,
 ) -> list[str]:
     """Return the lines below the title: what is shown, the best run and the diverged runs."""
-    out = []
+    out: list[str] = []
     seeds = len(runs[0].histories)
     best = best_curve(runs)
+    out += filter(None, [_shared(runs)])
     if shown < len(runs):
         out.append(f"The best {shown} of {counted(len(runs), _thing(seeds))}.")
     if overlaid and best is not None and len(runs) > 1:
@@ -68,6 +69,7 @@ def description(measure: str, fields: dict[str, str], runs: Sequence[TrainingCur
     seeds = len(runs[0].histories)
     words = f"{measure.capitalize()} of {counted(len(runs) * seeds, 'run')} by epoch"
     words += f" ({counted(len(runs), 'configuration')}, {seeds} seeds)." if seeds > 1 else "."
+    words += f" {_shared(runs)}" if _shared(runs) else ""
     best = best_curve(runs)
     if best is not None:
         ends = " and ".join(f"{part} {short(best.last(field))}" for part, field in fields.items())
@@ -97,6 +99,14 @@ def front_runs(
 def labels_fit(runs: Sequence[TrainingCurve]) -> bool:
     """Whether there is room to name the parameters, and not only their values, beside the lines."""
     return all(len(run.words) <= LONGEST for run in runs)
+
+
+def _shared(runs: Sequence[TrainingCurve]) -> str:
+    """Return why there are fewer runs than configurations, if there are."""
+    total = sum(run.configurations for run in runs)
+    if total == len(runs):
+        return ""
+    return f"{counted(total, 'configuration')}: those that differ only in their epochs are one run."
 
 
 def _thing(seeds: int) -> str:

@@ -16,12 +16,9 @@ from separatrix.cli.output import Output
 from separatrix.cli.progress import show_fit_progress
 from separatrix.cli.reading import read_source
 from separatrix.cli.reports import (
-    IMPORTS,
     Report,
     WithReport,
     made_by,
-    python_call,
-    python_lines,
     report_path,
     worded,
     write_page,
@@ -99,21 +96,6 @@ def compare(
         [source],
         common.seed,
         [reading, preparing, training, penalty, descending],
-        python_lines(
-            source,
-            reads,
-            preparing.options(loaded.table),
-            {**IMPORTS, "compare_families": "separatrix.workflow.comparing"},
-            "rows = list("
-            + python_call(
-                "compare_families",
-                "prepare_source(source, settings)",
-                options=options,
-                names=[training.model, BASELINE] if is_given else None,
-                descent=descent,
-            )
-            + ")",
-        ),
     )
 
     def draw() -> dict[str, Any]:

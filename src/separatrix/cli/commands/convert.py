@@ -27,8 +27,8 @@ def convert(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Memory for training, as in 500MB or 2GB, which decides how large the blocks are "
-            "(default: half of the available memory).",
+            help="Memory for training, as in 500MB or 2GB, which decides how large the blocks are; "
+            "at least 16MB (default: half of the available memory).",
             rich_help_panel=_BLOCKS,
         ),
     ] = None,
@@ -52,10 +52,20 @@ def convert(
     first. The rows are split and prepared as in 'separatrix fit'. An interrupted conversion
     continues when the same command is run again.
     """
+    from separatrix.text import counted
     from separatrix.workflow.converting import convert as convert_source
     from separatrix.workflow.converting.describing import describe_folder
 
     fetch_named(output, source)
+    kept = {"blocks": 0, "rows": 0}
+
+    def on_resume(blocks: int, rows: int) -> None:
+        kept.update(blocks=blocks, rows=rows)
+        output.remark(
+            f"Continuing an interrupted conversion: {counted(blocks, 'block')} with {rows:,} rows "
+            "are kept."
+        )
+
     try:
         with _progress_bar(output) as tell:
             rows = convert_source(
@@ -67,6 +77,7 @@ def convert(
                 split=preparing.shares(),
                 seed=common.seed,
                 on_progress=tell,
+                on_resume=on_resume,
                 **reading.options(),
             )
     except KeyboardInterrupt:
@@ -75,7 +86,7 @@ def convert(
             "continue."
         )
         return INTERRUPTED
-    facts = describe_folder(rows.folder)
+    facts = describe_folder(rows.folder) | {"kept": kept}
     output.print_json(facts)
     report_folder(output, facts)
     return 0

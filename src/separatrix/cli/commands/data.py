@@ -97,7 +97,7 @@ def _show_folder(output: Output, folder: Path, check: bool) -> None:
     output.print_json(facts)
     report_folder(output, facts)
     if check:
-        output.say(f"All {len(facts['files'])} files have their checksums.")
+        output.say(f"All {facts['files']:,} files have their checksums.")
 
 
 def _show_file(output: Output, path: str, seed: int, reading: ReadingOptions) -> None:

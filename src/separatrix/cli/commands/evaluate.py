@@ -14,7 +14,6 @@ from separatrix.cli.reports import (
     Report,
     WithReport,
     made_by,
-    python_call,
     report_path,
     worded,
     write_page,
@@ -95,14 +94,6 @@ def evaluate(
         [model, source, *words, *(["--all"] if every_row else [])],
         common.seed,
         [reading],
-        [
-            "from separatrix.workflow.evaluating import evaluate",
-            "from separatrix.workflow.model_inputs import load_for_model, open_model",
-            "",
-            f"bundle = open_model({model!r})",
-            f"rows = {python_call('load_for_model', 'bundle', repr(source), **reading.options())}",
-            python_call("facts = evaluate", "bundle", "rows", every_row=every_row or None, **aims),
-        ],
     )
 
     def draw() -> dict[str, Any]:

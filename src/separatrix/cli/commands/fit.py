@@ -18,12 +18,10 @@ from separatrix.cli.output import Output
 from separatrix.cli.progress import show_fit_progress
 from separatrix.cli.reading import read_source
 from separatrix.cli.reports import (
-    IMPORTS,
     Report,
     WithReport,
     made_by,
-    python_call,
-    python_lines,
+    python_of_model,
     report_path,
     worded,
     write_page,
@@ -81,26 +79,9 @@ def fit(
         [source, *([] if dask is None else ["--dask", dask])],
         common.seed,
         [reading, preparing, training, penalty, descending],
-        python_lines(
-            source,
-            reads,
-            preparing.options(loaded.table),
-            {
-                **IMPORTS,
-                "fit_prepared": "separatrix.workflow.fitting",
-                "connect": "separatrix.cluster",
-            },
-            "found = "
-            + python_call(
-                "fit_prepared",
-                "prepare_source(source, settings)",
-                model=training.model,
-                options=options,
-                descent=descent,
-                cluster=cluster,
-            ),
-        ),
     )
+    part = list(trained.facts["metrics"])[-1]
+    made["python"] = python_of_model(made["command"], out, source, reads, part)
 
     def draw() -> dict[str, Any]:
         from separatrix.web.fit_page import fit_page

@@ -20,12 +20,10 @@ from separatrix.cli.output import Output
 from separatrix.cli.progress import show_fit_progress, show_proof_progress
 from separatrix.cli.reading import read_source
 from separatrix.cli.reports import (
-    IMPORTS,
     Report,
     WithReport,
     made_by,
-    python_call,
-    python_lines,
+    python_of_model,
     report_path,
     worded,
     write_page,
@@ -146,26 +144,9 @@ def search(
         [source, *given],
         common.seed,
         [reading, preparing, training],
-        python_lines(
-            source,
-            reads,
-            preparing.options(loaded.table),
-            {
-                **IMPORTS,
-                "search_source": "separatrix.workflow.search.searching",
-                "connect": "separatrix.cluster",
-            },
-            "found = "
-            + python_call(
-                "search_source",
-                "source",
-                "settings=settings",
-                model=training.model,
-                options=options,
-                **chosen,
-            ),
-        ),
     )
+    part = list(found.facts["metrics"])[-1]
+    made["python"] = python_of_model(made["command"], out, source, reads, part)
 
     def draw() -> dict[str, Any]:
         from separatrix.web.search_page import search_page

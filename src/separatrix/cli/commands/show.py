@@ -53,6 +53,11 @@ def _report(output: Output, facts: dict[str, Any], path: str) -> None:
         output.say(tables.parts_table(facts["metrics"]))
     for score in facts["weights"]:
         _report_score(output, score, facts["features"])
+    if facts["no_bound"] is not None:
+        output.say(
+            "How far the weights are from those of the exact optimum is not known. "
+            f"{facts['no_bound']}"
+        )
     certain = facts["certain_weights"]
     if certain is not None:
         output.say(
@@ -72,7 +77,7 @@ def _report_score(output: Output, score: dict[str, Any], n_features: int) -> Non
     away = f"against {name}" if score["against"] is None else f"for {other}"
     table = tables.LineTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     for name in (towards, away):
-        table.add_column(name, min_width=26, max_width=28, overflow="ellipsis", no_wrap=True)
+        table.add_column(name, min_width=20, max_width=28, overflow="ellipsis", no_wrap=True)
         table.add_column("weight", justify="right", no_wrap=True)
     longest = max(len(score["towards"]), len(score["away"]))
     for k in range(longest):
@@ -80,14 +85,17 @@ def _report_score(output: Output, score: dict[str, Any], n_features: int) -> Non
         table.add_row(*(Text(cell) for cell in cells))
     output.say(table)
     counted = f"{score['not_zero']:,} of {n_features:,} weights are non-zero"
-    output.say(Text(f"bias {score['bias']:.4g}; {counted}", "dim"), "\n")
+    bias = _number(score["bias"], score["bias_radius"])
+    output.say(Text(f"bias {bias}; {counted}", "dim"), "\n")
 
 
 def _cells(entries: list[dict[str, Any]], k: int) -> list[str]:
-    from separatrix.text import certain_digits
-
     if k >= len(entries):
         return ["", ""]
-    weight, radius = entries[k]["weight"], entries[k].get("radius")
-    shown = f"{weight:.4g}" if radius is None else certain_digits(weight, radius)
-    return [entries[k]["feature"], shown]
+    return [entries[k]["feature"], _number(entries[k]["weight"], entries[k]["radius"])]
+
+
+def _number(value: float, radius: float | None) -> str:
+    from separatrix.text import certain_digits
+
+    return f"{value:.4g}" if radius is None else certain_digits(value, radius)

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from separatrix.cli import tables
 from separatrix.cli.output import Output
-from separatrix.study.results.facts import Row, StudyFacts
+from separatrix.study.results.facts import Row, StudyFacts, configuration_words
 from separatrix.study.results.table_formats import best_rows, cells
-from separatrix.text import counted, describe_configuration, one_line, shell_command
+from separatrix.text import counted, one_line, shell_command
 
 MOST_ROWS, SHORT_ROWS, MOST_FORMULAS = 40, 12, 3
 _FAILURES = ("Diverged", "Oscillates", "Overfitting", "The objective ended")
@@ -250,9 +250,7 @@ def report_seen(output: Output, facts: StudyFacts, rows: Sequence[Row]) -> None:
     """Print the observations of some configurations."""
     text = Text()
     for row in rows:
-        text.append(
-            f"{describe_configuration(row.parameters) or 'the only configuration'}\n", "bold"
-        )
+        text.append(f"{configuration_words(row.parameters, facts.grid)}\n", "bold")
         for sentence in row.observations:
             text.append(f"{fill(sentence, output.out.width, **_HANGING)}\n")
     text.rstrip()

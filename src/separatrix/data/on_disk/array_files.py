@@ -181,4 +181,4 @@ def _array_in(path: Path, content: Array, dtype: Any, shape: tuple[int, ...]) ->
     return body.view(wanted).reshape(shape)
 
 
-_REMEDY = "Nothing else was changed. Convert the source again, or restore the file."
+_REMEDY = "Convert the source again, or restore the file."

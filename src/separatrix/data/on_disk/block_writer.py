@@ -65,7 +65,7 @@ class BlockWriter:
         self.blocks: dict[str, list[StoredBlock]] = {}
         self._pending: dict[str, _Pending] = {}
         begin_folder(folder, key)
-        self._read_journal()
+        self._take_finished()
 
     def rows_done(self, part: str) -> int:
         """Return how many rows of a part are in blocks that an earlier conversion has finished."""
@@ -161,38 +161,36 @@ class BlockWriter:
             "data": X.data.astype(kind),
         }
 
-    def _read_journal(self) -> None:
-        """Take the finished blocks of every part, up to the first one that is damaged."""
-        path = self.folder / UNFINISHED / _JOURNAL
-        if not path.exists():
-            return
+    def _take_finished(self) -> None:
+        """Take the finished blocks of an earlier conversion."""
         kept = []
-        for line in path.read_text().splitlines():
-            try:
-                entry = json.loads(line)
-                block: StoredBlock = BLOCK.unpack(entry["block"], "block")
-                for file in block.files.values():
-                    stamp_of(self.folder / file.name, file)
-            except (ValueError, KeyError, TypeError, BlockFileError):
-                break  # an incomplete last line, or files that were lost with the power
-            self.blocks.setdefault(entry["part"], []).append(block)
+        for line, part, block in finished_blocks(self.folder):
+            self.blocks.setdefault(part, []).append(block)
             kept.append(line + "\n")
-        replace_file(path, "".join(kept).encode())
+        replace_file(self.folder / UNFINISHED / _JOURNAL, "".join(kept).encode())
 
 
 def require_free(folder: Path) -> None:
     """Raise unless a folder is new, empty, or holds an unfinished conversion."""
     if (folder / NAME).exists():
         raise FileExistsError(
-            f"{folder} already holds converted data, and nothing was written. Name another folder, "
-            "or remove it first."
+            f"{folder} already holds converted data: train with 'separatrix fit {folder}', or see "
+            f"it with 'separatrix data show {folder}'. To convert again, name another folder or "
+            "remove this one. Nothing was written."
         )
     if folder.is_dir() and (folder / UNFINISHED).is_dir():
         return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.is_dir() and any(folder.iterdir()):
         raise FileExistsError(
-            f"{folder} exists and is not empty. Name a new folder, which the conversion makes."
+            f"{folder} is a folder that is not empty. Name a new folder, which the conversion "
+            "makes."
         )
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise FileExistsError(
+                f"{folder} cannot be a folder, because {place} is a file. Name a new folder, which "
+                "the conversion makes."
+            )
 
 
 def begin_folder(folder: Path, key: Mapping[str, Any]) -> None:
@@ -206,8 +204,25 @@ def begin_folder(folder: Path, key: Mapping[str, Any]) -> None:
                 "Remove the folder, or name another one."
             )
         return
-    place.mkdir(parents=True, exist_ok=True)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, f"{folder} cannot be made: {error.strerror}.") from None
     replace_file(place / KEY, json.dumps(dict(key)).encode())
+
+
+def finished_blocks(folder: Path) -> Iterator[tuple[str, str, StoredBlock]]:
+    """Yield the line in the journal, the part and the block, up to the first damaged block."""
+    path = folder / UNFINISHED / _JOURNAL
+    for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            entry = json.loads(line)
+            block: StoredBlock = BLOCK.unpack(entry["block"], "block")
+            for file in block.files.values():
+                stamp_of(folder / file.name, file)
+        except (ValueError, KeyError, TypeError, BlockFileError):
+            return  # an incomplete last line, or files that were lost with the power
+        yield line, entry["part"], block
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -14,6 +14,7 @@ BLOCKS_IN_ALL = 16  # the others are room for scores, gradients and the model
 LARGEST_BLOCK = 1 << 26  # larger blocks do not make passes faster
 MOST_ROWS = 1 << 16  # so that the scores of many models of a block stay small
 CHUNKS_IN_ALL, LARGEST_CHUNK = 64, 1 << 25  # a table takes several times its bytes in memory
+LEAST_MEMORY = 16 * 10**6  # for a conversion; less would make thousands of small files
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _WRITTEN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 _CGROUPS = {"memory": "memory.limit_in_bytes", "": "memory.max"}  # versions 1 and 2
@@ -38,6 +39,26 @@ def as_bytes(memory: int | str) -> int:
                 "{memory:subject} must be a number of bytes, as in '500MB' or '2GB'. Got {given!r} "
                 "instead.",
                 memory=Parameter("memory"),
+                given=memory,
+            )
+        )
+    return count
+
+
+def memory_of_conversion(memory: int | str) -> int:
+    """Return an amount of memory for a conversion in bytes; raise if it is too small.
+
+    >>> memory_of_conversion("1GB")
+    1000000000
+    """
+    count = as_bytes(memory)
+    if count < LEAST_MEMORY:
+        raise ParameterError(
+            Message(
+                "{memory:subject} must be at least {least}: less would make thousands of small "
+                "files. Got {given!r} instead.",
+                memory=Parameter("memory"),
+                least=bytes_in_words(LEAST_MEMORY),
                 given=memory,
             )
         )

@@ -20,6 +20,7 @@ from separatrix.data.on_disk.memory import (
     bytes_in_words,
     usual_memory,
 )
+from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.matrix import Array
 
 
@@ -91,10 +92,17 @@ class StoredRows(BlockRows):
         blocks = [block for name in self.parts for block in manifest.parts[name]]
         needed = BLOCKS_IN_MEMORY * max(block.size for block in blocks)
         if needed > memory:
-            raise ValueError(
-                f"{BLOCKS_IN_MEMORY} blocks of {folder} have up to {bytes_in_words(needed)}, which "
-                f"do not fit into {bytes_in_words(memory)}. Allow more memory, or convert the "
-                "source again with less memory, which makes smaller blocks."
+            raise ParameterError(
+                Message(
+                    "{count} blocks of {folder} have up to {needed}, which do not fit into "
+                    "{memory}. Allow more with {option}, or convert the source again with less "
+                    "memory, which makes smaller blocks.",
+                    count=BLOCKS_IN_MEMORY,
+                    folder=folder,
+                    needed=bytes_in_words(needed),
+                    memory=bytes_in_words(memory),
+                    option=Parameter("memory"),
+                )
             )
         super().__init__(
             BlocksOnDisk.of(folder, manifest, blocks, memory - needed),

@@ -89,14 +89,14 @@ def _obstacle(task: Task) -> str | None:
     if task.l2 == 0.0:
         return (
             "The penalty has no L2 part, and only that bounds the distance of the weights from the "
-            "optimum. Use a finite C and l1_ratio < 1."
+            "optimum. Use a finite C, and elastic net instead of L1 alone."
         )
     if not task.loss.convex:
         return f"The loss '{task.loss.name}' is not convex."
     if free and not apart and not isinstance(task.loss, CrossEntropy):
         return (
-            f"Nothing bounds the free biases of the multiclass loss '{task.loss.name}'. Use "
-            "multiclass='ovr', or fit_intercept=False."
+            f"Nothing bounds the free biases of the multiclass loss '{task.loss.name}'. Train each "
+            "class against the rest (ovr), or without a bias."
         )
     return None
 
@@ -128,3 +128,15 @@ def coefficient_radius(region: Region, model: Model) -> Array:
         reach = np.abs(model.W - centre) + region.ball.radius[None] / f
     size = np.abs(model.W) + np.abs(centre)
     return np.ascontiguousarray((reach + 4.0 * UNIT * (reach + size))[:, 0].T)
+
+
+def intercept_radius(region: Region, loss: Loss, model: Model) -> Array:
+    """Return the largest distance (K,) of each bias of a model from that of the optimum.
+
+    A bias is the score of a row of zeros.
+    """
+    bounds = score_bounds(region, loss, Matrix(np.zeros((1, len(model.W)))))
+    K = model.n_outputs
+    low, high, b = bounds.low[0, 0, -K:], bounds.high[0, 0, -K:], model.b[0]
+    reach = np.maximum(high - b, b - low)
+    return np.asarray(reach + 4.0 * UNIT * (reach + np.abs(b)))

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.data import BlockRows
+from separatrix.data import BlockRows, NotInMemoryError
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.certified.certified_predictions import (
     CertifiedPredictions,
     certify_rows,
     coefficient_radius,
+    intercept_radius,
 )
 from separatrix.estimators.checks.validation import is_number, require_finite
 from separatrix.estimators.linear_classifier import LinearClassifier
@@ -76,7 +77,7 @@ class CertifyingClassifier(LinearClassifier):
         check_is_fitted(self)
         region = self._require_region()
         if isinstance(X, BlockRows):
-            raise ValueError(
+            raise NotInMemoryError(
                 f"certify needs rows in memory. Got {X!r}. Read a part of them with its method "
                 "load, which returns X and y."
             )
@@ -106,6 +107,15 @@ class CertifyingClassifier(LinearClassifier):
     def coef_radius_(self) -> Array:
         """The largest distance (K, d) of each weight from that of the exact optimum."""
         return coefficient_radius(self._require_region(), self._model())
+
+    @property
+    def intercept_radius_(self) -> Array:
+        """The largest distance (K,) of each bias from that of the exact optimum.
+
+        The optimum of softmax is the one whose biases have the mean 0.
+        """
+        region = self._require_region()
+        return intercept_radius(region, self._loss, self._model())
 
     @property
     def zero_weights_(self) -> Array:

@@ -205,8 +205,8 @@ def require_features(estimator: Any, X: Any, name: str) -> None:
     """Raise unless X has as many columns as the training rows of an estimator."""
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
-            f"{name} must have the same features as X, in the same order. X has "
-            f"{estimator.n_features_in_} columns. Got {X.shape[1]} columns instead."
+            f"{name} must have the {estimator.n_features_in_:,} features of the training rows, in "
+            f"the same order. Got {X.shape[1]:,} features instead."
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.cluster import is_collection, map_rows
+from separatrix.cluster.worker_tasks import column_of_frame
 from separatrix.matrix import Array
 
 OF_TRAINING = ("history_", "_state", "_region", "_known_scores")  # not needed for predictions
@@ -25,14 +26,19 @@ def predict_lazily(estimator: Any, method: str, X: Any) -> Any:
 def score_collection(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return the accuracy on a collection, counted where its partitions are."""
     predicted = estimator.predict(X)
-    right = predicted == (y.to_dask_array() if hasattr(y, "to_dask_array") else y)
+    right = predicted == _as_array(y)
     if sample_weight is None:
         return float(right.mean().compute())
-    s = sample_weight
-    s = s.to_dask_array() if hasattr(s, "to_dask_array") else s
+    s = _as_array(sample_weight)
     total = s.sum()
     part = (right * s).sum()
     return float(part.compute() / (total.compute() if is_collection(s) else total))
+
+
+def _as_array(column: Any) -> Any:
+    """Return a series of Dask as an array, and other labels or weights as they are."""
+    is_series = hasattr(column, "to_dask_array")
+    return map_rows(column_of_frame, column) if is_series else column
 
 
 def _predict(estimator: Any, method: str, X: Any) -> Array:

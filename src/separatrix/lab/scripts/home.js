@@ -62,7 +62,7 @@ function update(studies) {
     const row = rows.get(one.name), state = JSON.stringify([one.created, one.done, one.state, one.seconds]);
     fill(row.cells.runs, runsWords(one));
     fill(row.cells.age, age(one.created));
-    fill(row.cells.state, one.state === "finished" ? `${short(one.seconds)} s` : one.state);
+    fill(row.cells.state, one.state === "finished" ? `${short(one.seconds, 2)} s` : one.state);
     row.cells.state.className = `words ${one.state}`;
     if (row.state !== state) showCard(one.name, row);
     row.state = state;

@@ -42,13 +42,14 @@ function progressView() {
     fill(state, words[progress.state]);
     node.dataset.state = progress.state;
     bar.value = progress.share;
-    if (progress.state === "starting") fill(counts, "Reading and preparing the data.");
+    if (progress.state === "starting")
+      fill(counts, progress.planned ? `${count(progress.planned.runs, "run")}. ` : "", "Reading and preparing the data.");
     else if (progress.runs)
       fill(counts, `${progress.finished.toLocaleString("en")} of ${count(progress.runs, "run")} finished` +
         (progress.alive ? `, ${progress.alive.toLocaleString("en")} in training` : "") +
         (progress.diverged ? `, ${progress.diverged.toLocaleString("en")} diverged` : ""));
     fill(left, timeWords(progress));
-    fill(best, progress.state === "running" && progress.best ? `Best so far: ${progress.best}` : "");
+    fill(best, progress.state === "running" && progress.best || "");
     stop.hidden = !progress.stoppable;
     resume.hidden = progress.state !== "stopped" || !progress.resumable;
     problem.textContent = progress.problem ?? "";
@@ -57,7 +58,8 @@ function progressView() {
   return { node, update, say: text => { lost.textContent = text; } };
 }
 
-function timeWords({ state, left, seconds }) {
+function timeWords({ state, left, seconds, planned }) {
+  if (state === "starting" && planned) return `about ${duration(planned.seconds)}`;
   if (state === "running" && left !== null) return `about ${duration(left)} left`;
   if (state === "finished") return `in ${duration(seconds)}`;
   return "";
@@ -72,7 +74,10 @@ function duration(seconds) {
 /** Draw the study, but not under the hand of the reader: an open menu would close. */
 function show(snapshot) {
   top.update(snapshot.progress);
-  if (!snapshot.page) return;
+  if (!snapshot.page) {
+    showPlan(snapshot.progress);
+    return;
+  }
   if (root.contains(document.activeElement) && document.activeElement.tagName === "SELECT") {
     if (!waiting) document.activeElement.addEventListener("blur", () => show(waiting), { once: true });
     waiting = snapshot;
@@ -83,6 +88,17 @@ function show(snapshot) {
     if (view) view.update(snapshot.page);
     else view = start(root, snapshot.page);
   });
+}
+
+/** Show what is known of a study before it runs. */
+function showPlan({ state, planned }) {
+  if (state !== "starting" || !planned) return;
+  fill(root, element("header", {}, element("h1", {}, `Separatrix · ${name}`), element("p", {}, count(planned.runs, "run"))),
+    element("main", {}, element("section", { class: "plan-of-study", "aria-label": "Plan" },
+      element("p", {}, planned.data),
+      planned.grid.length > 0 && element("p", {}, "All combinations of"),
+      element("ul", {}, planned.grid.map(words => element("li", {}, words))),
+      element("p", { class: "quiet" }, "The table and the curves appear here after the first epochs."))));
 }
 
 /** Do work that replaces parts of the page, and return the focus to the same control. */

@@ -22,8 +22,10 @@ const HINTS = {
 const L1_SHARE = "0 is L2 alone, 1 is L1 alone"; // of models trained to the optimum
 const FILES = ".csv,.tsv,.txt,.parquet,.npz,.npy,.svm,.libsvm";
 
+const NO_FILE = "or drop a file here, or click to choose one: CSV, Parquet, svmlight, NumPy";
+
 const form = { source: null, label: null, model: "gradient", values: {}, seeds: 1, name: "" };
-let choices = null, described = null, planned = 0, asked = 0, timer = null;
+let choices = null, described = null, planned = 0, asked = 0, timer = null, dropZone = null;
 
 const dataPart = element("div"), modelPart = element("div"), gridPart = element("div");
 const problem = element("p", { class: "error", role: "alert" });
@@ -46,13 +48,17 @@ function showError(error) {
 }
 
 function sourceSection() {
-  const select = element("select", { "aria-label": "named data", on: { change: () => choose({ name: select.value }) } },
+  const select = element("select", { "aria-label": "named data", on: { change: () => {
+    fill(dropZone, NO_FILE);
+    choose({ name: select.value });
+  } } },
     element("option", { value: "", disabled: true, selected: true }, "choose built-in data"),
     choices.sources.map(one => element("option", { value: one.name },
       `${one.name}: ${count(one.rows, "row")}, ${count(one.features, "feature")}, ${count(one.classes, "class", "classes")}`)));
   const input = element("input", { type: "file", accept: FILES, id: "file", class: "hidden",
     on: { change: () => input.files[0] && drop(input.files[0]) } });
-  const zone = element("label", { class: "drop", for: "file" }, "or drop a file here, or click to choose one: CSV, Parquet, svmlight, NumPy");
+  const zone = element("label", { class: "drop", for: "file" }, NO_FILE);
+  dropZone = zone;
   zone.addEventListener("dragover", event => { event.preventDefault(); zone.classList.add("over"); });
   zone.addEventListener("dragleave", () => zone.classList.remove("over"));
   zone.addEventListener("drop", event => {
@@ -69,6 +75,7 @@ async function drop(file) {
   try {
     const { file: key } = await postFile(`/api/new/file?name=${encodeURIComponent(file.name)}`, file);
     document.querySelector("[aria-label='named data']").value = "";
+    fill(dropZone, element("b", {}, file.name), " is chosen. Drop another file here, or click to choose one.");
     await choose({ file: key });
   } catch (error) {
     showError(error);

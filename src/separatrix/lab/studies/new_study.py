@@ -17,7 +17,7 @@ from separatrix.estimators import GradientDescentClassifier
 from separatrix.estimators.checks.validation import require_choice, require_count
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.lab.studies.study_files import StudyFiles
-from separatrix.lab.studies.study_jobs import options_of
+from separatrix.lab.studies.study_jobs import Planned, options_of
 from separatrix.losses import LOSSES
 from separatrix.readers import Columns, Source, describe, load, names
 from separatrix.solvers import RULES
@@ -107,6 +107,10 @@ class StudyForm:
 
     def plan(self, given: Any) -> dict[str, Any]:
         """Return the number of runs of a study, and about how many seconds they take."""
+        planned = self._planned(given)
+        return {"runs": planned.runs, "seconds": planned.seconds}
+
+    def _planned(self, given: Any) -> Planned:
         place, label = self._source_of(given)
         _, data = self._data(place, label)
         plan = self._plan_of(given, data)
@@ -115,22 +119,27 @@ class StudyForm:
                 f"These are {len(plan.runs):,} runs. The lab starts at most {MOST_RUNS:,}. Give "
                 "fewer values, or use the command line."
             )
-        planned = StudyTasks.from_plan(plan, data)
-        return {"runs": len(plan.runs), "seconds": STARTED + estimate_seconds(planned)}
+        seconds = STARTED + estimate_seconds(StudyTasks.from_plan(plan, data))
+        grid = tuple(
+            f"{name.replace('_', ' ')}: {shown_values(name, values)}"
+            for name, values in plan.values.items()
+            if len(values) > 1
+        )
+        return Planned(len(plan.runs), seconds, data.facts.in_words(), grid)
 
-    def start_words(self, given: Any) -> tuple[str, str, list[str]]:
-        """Check a form, and return name, source and options of its study."""
+    def start_words(self, given: Any) -> tuple[str, str, list[str], Planned]:
+        """Check a form, and return name, source, options and plan of its study."""
         place, label = self._source_of(given)
         name = _text(given, "name").strip()
         require_name(name)
-        self.plan(given)
+        planned = self._planned(given)
         source = self.files.keep(place) if "file" in given["source"] else place
         options = {} if label is None else {"label": label}
         if given.get("model", GRADIENT) != GRADIENT:
             options["model"] = given["model"]
         seeds = given.get("seeds", 1)
         extra = {} if seeds == 1 else {"seeds": str(seeds)}
-        return name, source, options_of({**options, **_values(given), **extra})
+        return name, source, options_of({**options, **_values(given), **extra}), planned
 
     def _source_of(self, given: Any) -> tuple[str, str | None]:
         """Return the name of a data set or the key of a file, and the label column."""

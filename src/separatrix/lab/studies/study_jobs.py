@@ -39,17 +39,29 @@ RESUMED = frozenset(_RESUMED.split())
 
 
 @dataclass(frozen=True)
+class Planned:
+    """What is known of a study before it runs: runs, seconds, and data and grid in words."""
+
+    runs: int
+    seconds: float
+    data: str
+    grid: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class JobState:
     """Whether the lab's process of a study runs, and why it failed, in words, or ""."""
 
     running: bool
     problem: str = ""
+    planned: Planned | None = None
 
 
 @dataclass
 class _Job:
     process: subprocess.Popen[bytes]
     errors: IO[bytes]
+    planned: Planned | None = None
     stopped: bool = False
 
 
@@ -61,15 +73,17 @@ class StudyJobs:
         self._jobs: dict[str, _Job] = {}
         self._lock = threading.Lock()
 
-    def start(self, name: str, source: str, options: Sequence[str]) -> None:
+    def start(
+        self, name: str, source: str, options: Sequence[str], planned: Planned | None = None
+    ) -> None:
         """Start a study: `options` are those of `separatrix study`."""
-        self._run(name, ["study", source, *options])
+        self._run(name, ["study", source, *options], planned)
 
     def resume(self, name: str, command: str) -> None:
         """Resume a study with its stored command."""
         self._run(name, [*resumed_words(command), "--resume"])
 
-    def _run(self, name: str, words: Sequence[str]) -> None:
+    def _run(self, name: str, words: Sequence[str], planned: Planned | None = None) -> None:
         with self._lock:
             running = [other for other in self._jobs if self._state(other).running]
             if name in running:
@@ -89,7 +103,7 @@ class StudyJobs:
             )
             if name in self._jobs:
                 self._jobs[name].errors.close()
-            self._jobs[name] = _Job(process, errors)
+            self._jobs[name] = _Job(process, errors, planned)
 
     def stop(self, name: str) -> None:
         """Ask a study to keep its progress and to end."""
@@ -112,7 +126,7 @@ class StudyJobs:
             return JobState(False)
         code = job.process.poll()
         if code is None:
-            return JobState(True)
+            return JobState(True, planned=job.planned)
         if job.stopped or code in (*FINE, INTERRUPTED):
             return JobState(False)
         return JobState(False, _words_of(job.errors) or f"The process ended with code {code}.")

@@ -147,9 +147,9 @@ class StudyRoutes:
         return described | {"name": next(name for name in numbered if name not in taken)}
 
     def _started(self, given: Any) -> dict[str, Any]:
-        name, source, options = self.form.start_words(given)
+        name, source, options, planned = self.form.start_words(given)
         require_free(self.store, name)
-        self.jobs.start(name, source, options)
+        self.jobs.start(name, source, options, planned)
         return {"name": name}
 
     async def _of_form(self, request: Request, work: Callable[[Any], Any]) -> Response:

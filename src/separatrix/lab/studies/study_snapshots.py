@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,8 @@ def _before(name: str, job: JobState) -> dict[str, Any]:
     """Return the progress of a study that the store does not have yet."""
     if not job.running and not job.problem:
         raise UnknownStudyError(name)
-    return {"state": "starting" if job.running else "failed", "share": 0.0} | _of_job(job)
+    state = {"state": "starting" if job.running else "failed", "share": 0.0} | _of_job(job)
+    return state | {"planned": None if job.planned is None else asdict(job.planned)}
 
 
 def _of_job(job: JobState) -> dict[str, Any]:
@@ -140,7 +141,7 @@ def study_progress(
         "diverged": diverged,
         "seconds": facts.seconds,
         "left": left,
-        "best": None if best is None else best_words(facts, best),
+        "best": None if best is None else f"{_best_title(facts)}: {best_words(facts, best)}",
         "resumable": bool(facts.command),
     }
 
@@ -184,6 +185,14 @@ def best_row(facts: StudyFacts) -> Row | None:
         return (-1.0 if accuracy is None else accuracy, -math.inf if loss is None else -loss)
 
     return max(known, key=merit, default=None)
+
+
+def _best_title(facts: StudyFacts) -> str:
+    """Return by which rule `best_row` is the best."""
+    if facts.verdict.best is not None:
+        return "Best so far"
+    part = "validation" if "validation" in facts.data.rows else "training"
+    return f"Highest {part} accuracy so far (the verdict compares losses, too)"
 
 
 def best_words(facts: StudyFacts, row: Row) -> str:

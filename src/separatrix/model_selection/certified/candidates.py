@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from separatrix.data import BlockRows
+from separatrix.errors import ParameterError
+from separatrix.estimators.certified.certifying import find_band
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.matrix import Array
 from separatrix.model_selection.candidates import Candidate, FoldFit
 from separatrix.model_selection.cross_validation import CrossValidation
-from separatrix.text import counted
+from separatrix.text import counted, listed
 
 TOLERANCES = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)  # relative duality gaps of the rounds
 
@@ -29,24 +30,42 @@ class CertifiedChoice:
         Whether no candidate has a higher mean accuracy at the exact optima than the chosen one.
     rivals : list of dict
         The parameters of the candidates that could have a higher one.
+    ties, possible_ties : list of dict
+        The parameters of the candidates that certainly have the same one, and of those that could
+        have the same one, but no higher one.
     low, high : ndarray of shape (C, F)
-        Bounds on the accuracy of every candidate on every fold, at the exact optimum.
+        Bounds on the accuracy of every candidate on every fold, at the exact optimum. NaN for a
+        candidate that could not be trained.
     """
 
     proven: bool
     rivals: list[Mapping[str, Any]]
+    ties: list[Mapping[str, Any]]
+    possible_ties: list[Mapping[str, Any]]
     low: Array
     high: Array
 
     def __repr__(self) -> str:
-        n = len(self.low)
-        if self.proven:
-            return f"The chosen candidate is certainly the best of {n} at the exact optima."
-        which = ", ".join(str(dict(params)) for params in self.rivals)
-        return (
-            f"It is not proven which of {n} candidates is best at the exact optima. "
-            f"{counted(len(self.rivals), 'other')} could be better than the chosen one: {which}."
-        )
+        failed = int(np.isnan(self.low).any(axis=1).sum())
+        n, tied = len(self.low) - failed, self.ties or self.possible_ties
+        if not self.proven:
+            found = [
+                f"It is not proven which of {n} candidates is best at the exact optima.",
+                _others(self.rivals, "could be better than the chosen one"),
+            ]
+        elif tied:
+            found = [f"None of {n} candidates is better at the exact optima than the chosen one."]
+        else:
+            found = [f"The chosen candidate is certainly the best of {n} at the exact optima."]
+        found += [_others(self.ties, "tie with it", "ties with it")] if self.ties else []
+        found += [_others(self.possible_ties, "could tie with it")] if self.possible_ties else []
+        found += [f"{counted(failed, 'other')} could not be trained."] if failed else []
+        return " ".join(found)
+
+
+def _others(params: Sequence[Mapping[str, Any]], what: str, of_one: str = "") -> str:
+    said = of_one if len(params) == 1 and of_one else what
+    return f"{counted(len(params), 'other')} {said}: {listed(map(dict, params))}."
 
 
 def run_certified(
@@ -63,8 +82,8 @@ def run_certified(
     fits: list[list[FoldFit]] = [[] for _ in candidates]
     open_ = list(range(C))
     for tol in TOLERANCES:
-        tried = [_with_tol(candidates[c], tol) for c in open_]
-        found, _ = work.run(tried)
+        tried = [replace(candidates[c], fits=[]) for c in open_]
+        found, _ = replace(work, certified_gap=tol).run(tried)
         for k, c in enumerate(open_):
             before, fits[c] = fits[c], found[k * F : (k + 1) * F]
             for f, fit in enumerate(fits[c]):
@@ -86,6 +105,8 @@ def run_certified(
         open_ = np.flatnonzero(~(beaten | exact | failed)).tolist()
         if not open_:
             break
+    untrained = [any(fit.error for fit in own) for own in fits]
+    low[untrained] = high[untrained] = np.nan
     return [fit for own in fits for fit in own], low, high
 
 
@@ -99,10 +120,16 @@ def prove_choice(
     It is not proven which of 2 candidates is best at the exact optima. 1 other could be better than
     the chosen one: {'C': 10}.
     """
-    above = high.mean(axis=1) > low[chosen].mean() + 1e-12  # the means are rounded
-    above[chosen] = False
-    rivals = [grid[c] for c in np.flatnonzero(above).tolist()]
-    return CertifiedChoice(not rivals, rivals, low, high)
+    least, most, off = low.mean(axis=1), high.mean(axis=1), 1e-12  # the means are rounded
+    above = most > least[chosen] + off
+    equal = ~above & (most >= least[chosen] - off)
+    exact = equal & (least >= most[chosen] - off)
+
+    def others(which: Array) -> list[Mapping[str, Any]]:
+        return [grid[c] for c in np.flatnonzero(which).tolist() if c != chosen]
+
+    rivals = others(above)
+    return CertifiedChoice(not rivals, rivals, others(exact), others(equal & ~exact), low, high)
 
 
 def require_bounds(work: CrossValidation, candidates: Sequence[Candidate]) -> None:
@@ -112,7 +139,7 @@ def require_bounds(work: CrossValidation, candidates: Sequence[Candidate]) -> No
     if not work.scorer.is_accuracy:
         raise ValueError(
             "certified=True bounds the accuracy without weights. Set scoring=None or "
-            "scoring='accuracy', and pass no metadata to the scorer."
+            "scoring='accuracy', and pass no sample_weight, which the score would use too."
         )
     for candidate in candidates:
         if not isinstance(candidate.classifier, OptimumClassifier):
@@ -120,16 +147,10 @@ def require_bounds(work: CrossValidation, candidates: Sequence[Candidate]) -> No
                 "certified=True needs classifiers that are trained to a proven optimum, such as "
                 f"LogisticRegression. Got {candidate.classifier!r} instead."
             )
-
-
-def _with_tol(candidate: Candidate, tol: float) -> Candidate:
-    """Return a candidate whose classifier is trained to another duality gap."""
-    classifier: Any = copy(candidate.classifier)
-    classifier.tol = tol
-    alone = candidate.estimator is candidate.classifier
-    return replace(
-        candidate,
-        classifier=classifier,
-        estimator=classifier if alone else candidate.estimator,
-        fits=[],
-    )
+        if find_band(candidate.classifier.tol) is not None:
+            raise ParameterError(
+                "certified=True chooses the tolerances of the folds, and tol='predictions' needs "
+                "validation rows, which searches do not have. Set a relative duality gap, such as "
+                "tol=1e-6, for the best candidate.",
+                parameter="tol",
+            )

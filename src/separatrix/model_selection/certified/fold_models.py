@@ -17,6 +17,8 @@ from separatrix.estimators.checks.training_data import as_weights, make_dataset
 from separatrix.estimators.checks.validation import require_equal_lengths, require_labels
 from separatrix.estimators.logistic import LogisticRegression
 from separatrix.estimators.optimum_classifier import OptimumClassifier
+from separatrix.estimators.svc import LinearSVC
+from separatrix.losses import OneVsRest
 from separatrix.matrix import Array
 from separatrix.model import Model
 from separatrix.model_selection.candidates import Candidate, copy_unfitted
@@ -123,7 +125,7 @@ class FoldModels:
             seen = data.select(np.array([k]))
             _require_every_class(seen, k)
             task = classifier._make_task(seen, None if own is None else np.ascontiguousarray(own))
-            _require_certificate(task, data, measure)
+            _require_certificate(classifier, task, data, measure)
             stop = replace(task.stop, tol=np.minimum(task.stop.tol, LARGEST_GAP))
             tasks.append(replace(task, stop=stop, rounds=False, device=None, start=None))
         free = classifier._has_free_bias()
@@ -219,9 +221,10 @@ def _classifier(estimator: Any, X: Any) -> tuple[OptimumClassifier, bool]:
         or not (found.transformers is None or found.scales_penalty)
     ):
         raise TypeError(
-            "certified_search takes a LogisticRegression, LinearSVC or KernelClassifier, alone or "
-            f"after a StandardScaler in a pipeline. Got {estimator!r} instead. Other steps would "
-            "change X differently in every fold: apply them before the search."
+            "certified_search takes a LogisticRegression, a LinearSVC with loss='squared_hinge', "
+            "or a KernelClassifier with loss='logistic' or loss='squared_hinge', alone or after a "
+            f"StandardScaler in a pipeline. Got {estimator!r} instead. Other steps would change X "
+            "differently in every fold: apply them before the search."
         )
     classifier = copy_unfitted(found.classifier)
     C, l1_ratio = classifier._penalty()
@@ -240,20 +243,12 @@ def _classifier(estimator: Any, X: Any) -> tuple[OptimumClassifier, bool]:
     return classifier, found.standardise()
 
 
-def _require_certificate(task: Task, data: Dataset, measure: str) -> None:
+def _require_certificate(
+    classifier: OptimumClassifier, task: Task, data: Dataset, measure: str
+) -> None:
     """Raise if there are no bounds for a task."""
     if not has_one_peak(task.loss, task.n_outputs):
-        raise ParameterError(
-            Message(
-                "certified_search has no bounds for the loss '{name}': it must be smooth, with "
-                "scores that do not depend on each other. Use {ovr} for several classes, and "
-                "{smooth} for a LinearSVC or KernelClassifier.",
-                name=task.loss.name,
-                ovr=Parameter("multiclass", "ovr"),
-                smooth=Parameter("loss", "squared_hinge"),
-            ),
-            parameter="multiclass" if task.n_outputs > 1 else "loss",
-        )
+        _refuse_loss(classifier, task)
     most = int(MOST_COLUMNS / np.sqrt(task.n_outputs))
     if data.n_features > most:
         raise ValueError(
@@ -266,6 +261,26 @@ def _require_certificate(task: Task, data: Dataset, measure: str) -> None:
             "Use measure='error', or a LogisticRegression.",
             parameter="measure",
         )
+
+
+def _refuse_loss(classifier: OptimumClassifier, task: Task) -> None:
+    """Raise, with the parameters of the classifier that give bounds."""
+    loss, ovr = Parameter("loss", "squared_hinge"), Parameter("multiclass", "ovr")
+    template = "{loss}" if isinstance(classifier, LinearSVC) else "loss='logistic' or {loss}"
+    if isinstance(classifier, LogisticRegression):
+        template = "{ovr}"
+    elif task.n_outputs > 1 and not isinstance(task.loss, OneVsRest):
+        template += ", and {ovr}"
+    raise ParameterError(
+        Message(
+            "certified_search has no bounds for the loss '{name}': it must be smooth, with scores "
+            f"that do not depend on each other. Set {template}.",
+            name=task.loss.name,
+            ovr=ovr,
+            loss=loss,
+        ),
+        parameter="multiclass" if template == "{ovr}" else "loss",
+    )
 
 
 def _require_every_class(data: Dataset, k: int) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.checks.validation import (
+    as_float,
     as_list,
     require_choice,
     require_count,
     require_number,
-    require_strength,
 )
 from separatrix.model import Model
 from separatrix.model_selection.certified.fold_models import FoldModels, FoldPoint
@@ -76,8 +76,9 @@ def certified_search(
     y : array-like of shape (n,)
         Class labels.
     estimator : estimator, default=None
-        LogisticRegression (None), LinearSVC with the squared hinge, or KernelClassifier; alone or
-        after a StandardScaler in a pipeline. Several classes need one-vs-rest. Its C is ignored.
+        LogisticRegression (None), LinearSVC with the squared hinge, or KernelClassifier with the
+        loss "logistic" or "squared_hinge"; alone or after a StandardScaler in a pipeline. Several
+        classes need one-vs-rest. Its C is ignored.
     C : pair of floats, default=(1e-3, 1e3)
         Ends of the interval.
     epsilon : float, default=0.005
@@ -126,20 +127,18 @@ def certified_search(
 
 
 def _interval(C: Any) -> tuple[float, float]:
-    ends = as_list("C", C, "a pair of numbers")
-    for end in ends:
-        require_strength("C", end)
-    if len(ends) != 2 or not 0.0 < float(ends[0]) < float(ends[1]) < np.inf:
+    ends = [as_float(end) for end in as_list("C", C, "a pair of numbers")]
+    if len(ends) != 2 or not 0.0 < ends[0] < ends[1] < np.inf:
         raise ParameterError(
             Message(
-                "{C:subject} must be a pair of finite numbers, the smallest and the largest C of "
-                "the interval. Got {given!r} instead.",
+                "{C:subject} must be a pair of finite numbers > 0, the smallest and the largest C "
+                "of the interval. Got {given!r} instead.",
                 C=Parameter("C"),
                 given=C,
             ),
             parameter="C",
         )
-    return float(ends[0]), float(ends[1])
+    return ends[0], ends[1]
 
 
 class _Search:
@@ -158,7 +157,7 @@ class _Search:
 
     def run(self, on_progress: Callable[[SearchProgress], None] | None) -> None:
         """Train values of C until everything is proven, or nothing more can be."""
-        count = max(2, int(np.ceil(np.log(self.high / self.low) / FIRST_SPACING)) + 1)
+        count = max(2, int(np.ceil(self.width / FIRST_SPACING)) + 1)
         waiting = np.geomspace(self.low, self.high, min(count, self.max_points)).tolist()
         waiting[0], waiting[-1] = self.low, self.high
         while waiting and len(self.points) < self.max_points:
@@ -180,12 +179,20 @@ class _Search:
         return self.best.value - self.epsilon
 
     @property
+    def width(self) -> float:
+        """The length of the interval on a logarithmic scale."""
+        return float(np.log(self.high) - np.log(self.low))
+
+    @property
     def proven(self) -> float:
         """The share of the interval that is proven."""
+        done = [gap.is_proven(self.target) for gap in self.gaps]
+        if all(own.all() for own in done):
+            return 1.0
         total = sum(
-            float(np.diff(np.log(gap.edges))[gap.is_proven(self.target)].sum()) for gap in self.gaps
+            float(np.diff(np.log(gap.edges))[own].sum()) for gap, own in zip(self.gaps, done)
         )
-        return min(1.0, total / float(np.log(self.high / self.low)))
+        return min(1.0, total / self.width)
 
     def _train(self, Cs: list[float]) -> None:
         """Train some values of C, and compute the bounds of the gaps around them."""

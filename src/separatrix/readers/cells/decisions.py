@@ -2,61 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from separatrix.errors import Message, Parameter
-from separatrix.matrix import Array
+from separatrix.readers.cells.cell_counts import (
+    LEADING_ZERO,
+    REMARKS,
+    Place,
+    examples_of,
+    limited,
+    quoted,
+)
 from separatrix.readers.cells.cell_format import MIXED, CellFormat
-from separatrix.readers.cells.coded_cells import equal_rows, matching_rows, word_at
-from separatrix.readers.cells.date_cells import date_note, date_words
+from separatrix.readers.cells.coded_cells import matching_rows
+from separatrix.readers.cells.date_cells import date_note
 from separatrix.readers.cells.inferred import Inferred
 from separatrix.text import counted, listed
 
 _COLUMNS = 20  # number of columns in a sentence
-_REMARKS = 50  # number of columns with sentences of their own
 _REASONS = 3  # number of columns in an error
-_WORDS = 12  # number of different cells in a sentence
-_SHOWN = 40  # characters of a cell
 _POINT, _COMMA = r"\d\.\d+\D*$", r"\d,\d+\D*$"
-_LEADING_ZERO = r"^\s*0\d[\d.]*\s*$"
-
-Place = Callable[[int], str]
 
 
 def describe_decisions(
     found: Mapping[str, Inferred], cells: Mapping[str, Any], place: Place
 ) -> list[str]:
-    """Return a sentence for every decision about columns. `place` says where a row is."""
-    notes = [*_number_notes(found), *_date_notes(found)]
-    several = []
-    for name, each in found.items():
-        if name in cells and (remarks := [*_remarks(_Cells(name, each, cells[name], place))]):
-            several.append((name, remarks))
-    for _, remarks in several[:_REMARKS]:
-        notes += remarks
-    if len(several) > _REMARKS:
-        more = listed(repr(name) for name, _ in several[_REMARKS:])
-        notes.append(f"Other columns were read with decisions of these kinds: {more}.")
-    return notes
+    """Return a sentence for every decision about columns. `place` says where a row is.
 
-
-def describe_others(name: str, found: Inferred, cells: Any, place: Place) -> str:
-    """Describe the cells of a column of numbers that are treated as missing."""
-    assert found.others is not None
-    count = int(found.others.sum())
-    named = f" in {found.format.sign!r}" if found.format.sign else ""
-    thing = date_words(found.format).partition(" (")[0] if found.format.date else f"numbers{named}"
-    if count == 1:
-        thing = "a " + thing.replace("times", "time").replace("numbers", "number").replace(
-            "dates", "date"
-        )
-    are = "cell is not" if count == 1 else "cells are not"
-    examples = _Cells(name, found, cells, place).examples(found.others)
-    return f"Column {name!r}: {count:,} {are} {thing} ({examples}); treated as missing."
+    What happened to single cells is in `TableCounts`.
+    """
+    remarks = {
+        name: [*_remarks(_Cells(name, each, cells[name], place))]
+        for name, each in found.items()
+        if name in cells
+    }
+    return [*_number_notes(found), *_date_notes(found), *limited(remarks)]
 
 
 def describe_identifiers(
@@ -64,7 +48,7 @@ def describe_identifiers(
 ) -> list[str]:
     """Describe the columns that are left out because they identify rows."""
     notes: list[str] = []
-    for name, each in [*found.items()][:_REMARKS]:
+    for name, each in [*found.items()][:REMARKS]:
         if each.doubt and name in cells:
             notes.append(_doubt(_Cells(name, each, cells[name], place)))
             continue
@@ -78,8 +62,8 @@ def describe_identifiers(
                 types=Parameter("types", {name: "category"}),
             )
         )
-    if len(found) > _REMARKS:
-        more = listed(map(repr, [*found][_REMARKS:]))
+    if len(found) > REMARKS:
+        more = listed(map(repr, [*found][REMARKS:]))
         notes.append(f"Left out other columns for the same reason: {more}.")
     return notes
 
@@ -102,24 +86,9 @@ class _Cells:
     cells: Any
     place: Place
 
-    def first(self, mask: Array) -> str:
-        """Return the first cell of a mask with its place."""
-        row = int(np.argmax(mask))
-        return f"{word_at(self.cells, row)[:_SHOWN]!r}, {self.place(row)}"
-
     def first_matching(self, pattern: str) -> str:
         """Return the first cell that matches a pattern, with its place."""
-        return self.first(matching_rows(self.cells, pattern))
-
-    def examples(self, mask: Array) -> str:
-        """Return the different cells of a mask, each with the place where it occurs first."""
-        rows: dict[str, int] = {}
-        for row in np.flatnonzero(mask).tolist():
-            rows.setdefault(word_at(self.cells, row), row)
-            if len(rows) > _WORDS:
-                break
-        shown = [f"{word[:_SHOWN]!r}, {self.place(row)}" for word, row in [*rows.items()][:_WORDS]]
-        return "; ".join(shown) + ("; and others" if len(rows) > _WORDS else "")
+        return quoted(self.cells, int(np.argmax(matching_rows(self.cells, pattern))), self.place)
 
 
 def _number_notes(found: Mapping[str, Inferred]) -> list[str]:
@@ -148,32 +117,14 @@ def _columns(names: list[str]) -> str:
 
 def _remarks(cells: _Cells) -> Iterable[str]:
     """Describe what is particular about one column."""
-    found = cells.found
-    if found.doubt:
+    if cells.found.doubt:
         yield _doubt(cells)
-    elif found.others is not None:
-        yield describe_others(cells.name, found, cells.cells, cells.place)
-    if found.format.decimal == MIXED:
+    if cells.found.format.decimal == MIXED:
         yield (
             f"Column {cells.name!r}: some numbers have a decimal point "
             f"({cells.first_matching(_POINT)}) and others a decimal comma "
             f"({cells.first_matching(_COMMA)}); both are read as decimal signs."
         )
-    if found.zeros:
-        yield Message(
-            "Column {name!r}: some numbers have leading zeros ({example}), which are lost. If they "
-            "are codes, give {types}.",
-            name=cells.name,
-            example=cells.first_matching(_LEADING_ZERO),
-            types=Parameter("types", {cells.name: "category"}),
-        )
-    if found.kept:
-        words = ", ".join(
-            f"{word!r} ({counted(n, 'cell')})" for word, n in found.kept.most_common()
-        )
-        yield f"Column {cells.name!r}: {words} is read as a category, not as a missing value."
-    if found.missing:
-        yield _missing_words(cells)
 
 
 def _doubt(cells: _Cells) -> str:
@@ -213,7 +164,7 @@ def _doubt(cells: _Cells) -> str:
             )
             remedies = ("number:decimal-point", "number:decimal-comma")
         case "zeros":
-            values["example"] = cells.first_matching(_LEADING_ZERO)
+            values["example"] = cells.first_matching(LEADING_ZERO)
             sentence = (
                 "Column {name!r}: all numbers have the same number of digits, some with a leading "
                 "zero ({example}), so they are codes and not numbers, and the column is {outcome}. "
@@ -226,7 +177,7 @@ def _doubt(cells: _Cells) -> str:
             values |= {
                 "count": count,
                 "total": round(count / found.share),
-                "examples": cells.examples(found.others),
+                "examples": examples_of(cells.cells, found.others, cells.place),
                 "things": f"{found.reason}s",
             }
             sentence = (
@@ -239,20 +190,3 @@ def _doubt(cells: _Cells) -> str:
         values["kept"] = Parameter("types", {name: "category"})
     values["one"], values["other"] = (Parameter("types", {name: each}) for each in remedies)
     return Message(sentence, **values)
-
-
-def _missing_words(cells: _Cells) -> str:
-    """Describe the words of a column that are read as missing values."""
-    words = cells.found.missing.most_common()
-    total = sum(count for _, count in words)
-    shown = []
-    for word, count in words[:_WORDS]:
-        first = int(np.argmax(equal_rows(cells.cells, word)))
-        where = cells.place(first)
-        shown.append(
-            f"{word!r}, {where}" if count == 1 else f"{word!r}, {count:,} cells, first on {where}"
-        )
-    if len(words) > _WORDS:
-        shown.append(f"and {counted(len(words) - _WORDS, 'other word')}")
-    are = "1 cell is" if total == 1 else f"{total:,} cells are"
-    return f"Column {cells.name!r}: {are} read as missing ({'; '.join(shown)})."

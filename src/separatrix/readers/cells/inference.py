@@ -224,6 +224,28 @@ def read_as(
     return coded.expand(values), coded.expand(others) if others.any() else None
 
 
+def words_seen(cells: Any, written: CellFormat, missing: tuple[str, ...]) -> dict[str, Any]:
+    """Return what else a column in a known format contains: values of fields of `Inferred`.
+
+    >>> import pyarrow as pa
+    >>> words_seen(pa.array(["7", "n/a"]), PLAIN, MISSING_WORDS)["missing"]
+    Counter({'n/a': 1})
+    """
+    if written.kind == "text":
+        return {}
+    coded = CodedCells.of(cells)
+    read = tuple(word for word in missing if word not in written.categories)
+    found: dict[str, Any] = {"missing": count_words(coded, read)}
+    if written.categories:
+        words = count_words(coded, written.categories)
+        found["kept"] = Counter[str]()
+        for word, count in words.items():
+            found["kept"][word.lower()] += count
+    if written.kind == "numbers" and written.is_plain:
+        found["zeros"] = have_leading_zeros(coded.words)
+    return found
+
+
 def labels_of(cells: Any, found: Inferred, missing: tuple[str, ...]) -> Array:
     """Read the cells of the label column. Words such as 'none' and '-' are classes."""
     if found.format.kind == "numbers" and not found.format.date and found.others is None:

@@ -19,6 +19,7 @@ import pyarrow.csv as arrow_csv
 
 from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
+from separatrix.readers.cells.cell_counts import SkippedLines
 from separatrix.readers.cells.coded_cells import CodedCells, equal_rows
 from separatrix.readers.cells.number_cells import have_leading_zeros, plain_numbers
 from separatrix.readers.delimited.dialect import find_delimiter, find_header
@@ -36,7 +37,6 @@ from separatrix.readers.delimited.scanning import (
     scan,
     without_blank_end,
 )
-from separatrix.text import counted
 
 LOOKED_AT = 201  # rows that are examined to detect the header
 _BLOCK = 1 << 20  # bytes that pyarrow parses at a time
@@ -63,6 +63,7 @@ class Fields:
     quoting: Quoting
     rows_are_lines: bool = False
     blank_lines: int | None = None
+    lines_before: int = 0  # in the file, if `content` is a part of it
     skipped: list[int] = field(default_factory=list)  # rows of the file that are not in `columns`
 
     @property
@@ -75,7 +76,18 @@ class Fields:
         row += self.has_header
         for skipped in self.skipped:
             row += skipped <= row
-        return row + 1 if self.rows_are_lines else int(self._lines[row])
+        return self._line_of_all(row)
+
+    def _line_of_all(self, row: int) -> int:
+        """Return the line of a row, where the header and skipped rows count, too."""
+        line = row + 1 if self.rows_are_lines else int(self._lines[row])
+        return self.lines_before + line
+
+    @property
+    def skipped_lines(self) -> SkippedLines:
+        """The lines that are not rows."""
+        first = self._line_of_all(self.skipped[0]) if self.skipped else 0
+        return SkippedLines(self.blank_lines or 0, len(self.skipped), first)
 
     def n_present(self, place: int) -> int:
         """Return the number of cells of a column that are not empty."""
@@ -98,11 +110,8 @@ class Fields:
             same &= equal_rows(column, name)
             if not same.any():
                 return
-        rows = np.flatnonzero(same)
-        times, line = counted(len(rows), "repetition"), self.line_of(int(rows[0]))
-        self.notes.append(f"Skipped {times} of the header (line {line}).")
         self.columns = [column.filter(pa.array(~same)) for column in self.columns]
-        self.skipped = (rows + 1).tolist()
+        self.skipped = (np.flatnonzero(same) + 1).tolist()
 
 
 def split_fields(
@@ -147,11 +156,10 @@ def split_fields(
     if fields.quoting == csv.QUOTE_NONE:
         note = "The quotation marks are not balanced; they were read as ordinary characters."
         fields.notes.insert(0, note)
+    fields.lines_before = lines_before
     blank = found.line_ends + 1 - len(fields.columns[0]) - fields.has_header
     if fields.blank_lines is None:
         fields.blank_lines = blank
-    if fields.blank_lines:
-        fields.notes.insert(0, f"Skipped {counted(fields.blank_lines, 'blank line')}.")
     fields.rows_are_lines = not (found.has_quotes or fields.blank_lines)
     if not len(fields.columns[0]):
         raise ValueError(

@@ -17,11 +17,11 @@ from separatrix.readers.streams.stream import CHUNK_BYTES, LoadedStream, RowStre
 from separatrix.readers.streams.svmlight_stream import SvmlightStream
 from separatrix.readers.streams.table_stream import CsvStream, ParquetStream
 from separatrix.readers.streams.text_chunks import can_be_cut
+from separatrix.readers.tables import parquet_files
 
 # Options with which all rows must be known before the first one can be used.
 _LOADED_WITH = ("group", "time", "validation", "test")
 _ROLES = ("weight", "id")
-_PARQUET = (".parquet", ".pq")
 
 
 def open_stream(
@@ -51,7 +51,7 @@ def open_stream(
 
 def _stream_of(path: Path, given: dict[str, Any], size: int) -> RowStream | None:
     """Return the stream of a file or folder; None if it must be loaded."""
-    files = _parquet_files(path)
+    files = parquet_files(path)
     format = "parquet" if files else given.get("format") or format_of(path)
     format = ALIASES.get(format, format)
     given = {name: value for name, value in given.items() if name != "format"}
@@ -73,14 +73,6 @@ def _stream_of(path: Path, given: dict[str, Any], size: int) -> RowStream | None
 
 
 _FORMATS = ("table", "parquet", "svmlight", "npy", "arrays")
-
-
-def _parquet_files(path: Path) -> list[Path]:
-    """Return the files of a folder in which all files are Parquet files."""
-    if not path.is_dir():
-        return []
-    files = sorted(file for file in path.iterdir() if not file.name.startswith(("_", ".")))
-    return files if all(file.suffix in _PARQUET for file in files) else []
 
 
 def source_key(source: Any) -> dict[str, Any]:

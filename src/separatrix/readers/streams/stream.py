@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.readers.source import Source
+from separatrix.readers.source import LoadedTable, Source
 from separatrix.readers.splits import Splits
 
 CHUNK_BYTES = 1 << 25  # of a source, read at a time
@@ -24,12 +24,14 @@ class Chunk:
     first : the number of the first row
     table : the features, as in `Source`
     y, weights : labels and sample weights, or None
+    loaded : what else was read of a table
     """
 
     first: int
     table: Any
     y: Array | None
     weights: Array | None = None
+    loaded: LoadedTable | None = None
 
     def __len__(self) -> int:
         return int(self.table.shape[0])
@@ -47,6 +49,8 @@ class StreamFacts:
     reading : options with which the reader reads new rows in the same way
     splits : the rows of every part, if the source was split already
     own_splits : row numbers of "train" and other parts, if the source comes with a split
+    n_first : the number of rows that decided how the columns of a table are read; None for other
+        sources. The labels of a table are as they are written, and its cells are not counted yet
     """
 
     name: str
@@ -55,6 +59,7 @@ class StreamFacts:
     reading: dict[str, Any] = field(default_factory=dict)
     splits: Splits | None = None
     own_splits: Mapping[str, Any] | None = None
+    n_first: int | None = None
 
 
 class RowStream(Protocol):

@@ -18,32 +18,36 @@ from separatrix.readers.label_column import NO_LABELS
 from separatrix.readers.separation import TableOptions
 from separatrix.readers.source import LoadedTable
 from separatrix.readers.streams.stream import CHUNK_BYTES, Chunk, StreamFacts
-from separatrix.readers.streams.text_chunks import TextChunk, TextChunks
+from separatrix.readers.streams.text_chunks import QUOTE, TextChunk, TextChunks
 from separatrix.readers.tables import read_frame, separate_fields
 
 
 def decided(first: LoadedTable, given: TableOptions) -> TableOptions:
     """Return the options that read other rows as the first ones were read."""
     reading, table = first.reading, first.table
+    label = reading["layout"]["label"]
+    types = {**(given.types or {}), **dict.fromkeys(given.text_names, "text")}
+    if first.y is not None and first.y.dtype.kind == "U":
+        types[label] = "category"  # the next rows may have labels that look like numbers
     return replace(
         given,
-        label=reading["layout"]["label"] if first.y is not None else False,
+        label=label if first.y is not None else False,
         columns=table.kinds,
         formats=table.formats,
         layout=reading["layout"],
         drop=reading.get("drop"),
         text=None,
-        types=None,
+        types=types,
     )
 
 
 def facts_of(path: Path, first: LoadedTable, whole: bool) -> StreamFacts:
-    """Return the facts of a stream whose first rows were read."""
-    notes = list(first.notes)
+    """Return the facts of a stream whose first rows were read. What is counted is left out."""
+    n, counted = first.table.shape[0], first.counts.sentences()
+    notes = [note for note in first.notes if note not in counted]
     if not whole:
-        rows = first.table.shape[0]
-        notes.append(f"The first {rows:,} rows decided how the columns are read.")
-    return StreamFacts(path.resolve().name, notes, first.feature_names, first.reading)
+        notes.insert(0, f"The first {n:,} rows decided how the columns are read.")
+    return StreamFacts(path.resolve().name, notes, first.feature_names, first.reading, n_first=n)
 
 
 def as_chunk(first: int, loaded: LoadedTable, needs_weights: bool) -> Chunk:
@@ -57,7 +61,7 @@ def as_chunk(first: int, loaded: LoadedTable, needs_weights: bool) -> Chunk:
             f"The weights of the rows from row {first + 1:,} on cannot be used: all weights must "
             "be numbers >= 0, and none may be missing."
         )
-    return Chunk(first, loaded.table, loaded.y, weights)
+    return Chunk(first, loaded.table, loaded.y, weights, loaded)
 
 
 class CsvStream:
@@ -72,7 +76,7 @@ class CsvStream:
         size: int = CHUNK_BYTES,
         **options: Any,
     ) -> None:
-        given = TableOptions(**options)
+        given = TableOptions(**options, is_part=True)
         self._path, self._text = path, TextChunks(path, quotes=True, size=size)
         _, start = next(self._text.read())
         strings = [*given.text_names, *(given.types or ())]
@@ -83,6 +87,7 @@ class CsvStream:
         self.facts = facts_of(path, first, len(start.content) == path.stat().st_size)
         self._options, self._delimiter = decided(first, given), fields.delimiter
         self._needs_weights = "weight" in first.row_columns.names
+        self._quoting = fields.quoting
         self._header = start.content[: fields.header_bytes].copy()
         kinds = first.table.kinds
         self._strings = [name for name in fields.names if kinds.get(name) != "numbers"]
@@ -110,7 +115,12 @@ class CsvStream:
             strings=self._strings,
             lines_before=n_before,
         )
-        return separate_fields(self._path, fields, self._options, None, n_before)
+        if fields.quoting != self._quoting and (text.content == QUOTE).any():
+            raise ValueError(
+                f"{self._path}: after line {text.line - 1:,}, quotation marks are balanced in some "
+                "rows and not in others. Close or remove those that are not."
+            )
+        return separate_fields(self._path, fields, self._options, None)
 
 
 class ParquetStream:
@@ -122,7 +132,7 @@ class ParquetStream:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self._path, self._given = path, TableOptions(**options)
+        self._path, self._given = path, TableOptions(**options, is_part=True)
         try:
             self._files = [pq.ParquetFile(file) for file in files]
             self._size = max(size // (8 * self._files[0].metadata.num_columns), 1)  # in rows
@@ -149,6 +159,6 @@ class ParquetStream:
                     continue
                 for batch in file.iter_batches(self._size, row_groups=[group]):
                     table = pa.Table.from_batches([batch])
-                    loaded = read_frame(table, str(self._path), **vars(self._options))
+                    loaded = read_frame(table, str(self._path), first, **vars(self._options))
                     yield as_chunk(first, loaded, self._needs_weights)
                     first += batch.num_rows

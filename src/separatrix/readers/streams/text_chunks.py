@@ -14,7 +14,8 @@ from separatrix.readers.compression.decompression import read_start
 from separatrix.readers.compression.text_encoding import UTF16, is_utf8
 from separatrix.readers.streams.stream import CHUNK_BYTES
 
-_LF, _QUOTE = b'\n"'
+_LF, QUOTE = b'\n"'
+_CHUNKS_OF_ROW, _LONGEST_ROW = 8, 1 << 24  # a longer row is a mistake: the larger one, in bytes
 _MARK = b"\xef\xbb\xbf"  # at the start of some UTF-8 files
 
 
@@ -57,6 +58,11 @@ class TextChunks:
                 content = np.frombuffer(left + piece, np.uint8)
                 end = len(content) if len(piece) < wanted else self._end_of_row(content)
                 left = content[end:].tobytes()
+                if len(left) > max(_CHUNKS_OF_ROW * self.size, _LONGEST_ROW):
+                    raise ValueError(
+                        f"{self.path}: no row ends in {len(left):,} bytes after line "
+                        f"{line - 1:,}. Is a closing quotation mark missing?"
+                    )
                 if end:
                     chunk = TextChunk(content[:end], offset, line)
                     self._require_utf8(chunk)
@@ -73,7 +79,7 @@ class TextChunks:
         """Return where the last whole row ends; 0 if there is none."""
         ends = np.flatnonzero(content == _LF)
         if self.quotes:
-            marks = np.flatnonzero(content == _QUOTE)
+            marks = np.flatnonzero(content == QUOTE)
             ends = ends[np.searchsorted(marks, ends) % 2 == 0]
         return int(ends[-1]) + 1 if len(ends) else 0
 

@@ -8,11 +8,24 @@ from typing import Any
 
 from separatrix.matrix import Array
 from separatrix.study.results.pictures import StudyPictures
-from separatrix.text import counted
+from separatrix.text import counted, describe_configuration
 from separatrix.training.recording.history import History
 
 LEVEL = 0.05  # significance level of all tests
 MEASURES = ("train_loss", "train_accuracy", "val_loss", "val_accuracy")
+
+
+def configuration_words(parameters: Mapping[str, Any], grid: Mapping[str, list[Any]]) -> str:
+    """Return the parameters of a configuration that vary, or all of the grid if none does.
+
+    >>> configuration_words({"momentum": 0.9}, {"momentum": [0.0, 0.9], "l2": [0.1]})
+    'momentum 0.9'
+    >>> configuration_words({}, {"learning_rate": [0.1], "l2": [0.1]})
+    'the only configuration, learning rate 0.1, l2 0.1'
+    """
+    only = {name: values[0] for name, values in grid.items() if len(values) == 1}
+    words = ", ".join(filter(None, ["the only configuration", describe_configuration(only)]))
+    return describe_configuration(parameters) or words
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from separatrix.study.results.comparison import (
     row_losses,
     smallest_difference,
 )
-from separatrix.study.results.facts import Comparison, StudyVerdict
-from separatrix.text import counted, describe_configuration, listed, percent, value_words
+from separatrix.study.results.facts import Comparison, StudyVerdict, configuration_words
+from separatrix.text import counted, describe_configuration, listed, number, percent, value_words
 from separatrix.verdict.rate_limits import rounded_down
 
 MOST_VALUES = 6  # of a parameter in a sentence
@@ -43,11 +43,12 @@ def judge(
     best = choice.best
     edges = worth_extending(choice, finished, grid)
     sentences = [
-        f"Best: {describe_configuration(best.row.parameters) or 'the only configuration'}.",
+        f"Best: {configuration_words(best.row.parameters, grid)}.",
         _score(choice, seeds),
         *_no_better_than_guessing(best),
         *_rule(choice),
         *_as_good(choice),
+        *_best_unconverged(choice, finished),
         *(extend_words(best, name, side) for name, side in edges.items()),
         *_overfitting(best),
         *_diverged(finished, runs, seeds),
@@ -104,7 +105,7 @@ def _score(choice: Choice, seeds: int) -> str:
     measured = "Weighted validation accuracy" if weighted else "Validation accuracy"
     losses = row_losses(best, choice.measure)
     if choice.measure == "val_log_loss" and losses is not None:
-        return f"{measured} {share}{count}, log-loss {losses.mean():.4g}{over}."
+        return f"{measured} {share}{count}, log-loss {number(losses.mean())}{over}."
     loss = _number(kept["val_loss"], spread.get("val_loss"))
     return f"{measured} {share}{count}, loss {loss}{over}."
 
@@ -121,7 +122,7 @@ def _no_better_than_guessing(best: FinishedConfiguration) -> list[str]:
 
 
 def _number(value: float | None, spread: float | None) -> str:
-    text = "unknown" if value is None else f"{value:.4g}"
+    text = "unknown" if value is None else number(value)
     return text if spread is None else f"{text} ± {spread:.2g}"
 
 
@@ -169,6 +170,29 @@ def _rule(choice: Choice) -> list[str]:
         how = "The losses differ: each was compared by itself, and the best of each by accuracy."
     tied = f" Equally accurate ones were ranked by {listed(choice.tied_by)}."
     return [how + (tied if choice.tied_by else "")]
+
+
+_UNCONVERGED = {
+    "not_converged": "it was still changing",
+    "noisy": "its mini-batches were noisy",
+    "oscillating": "it oscillated",
+    "ended_higher": "it ended above its start",
+    "stopped_early": "it was stopped early",
+}
+
+
+def _best_unconverged(choice: Choice, finished: Sequence[FinishedConfiguration]) -> list[str]:
+    """That the best did not converge, and whether any that is as good did."""
+    best = choice.best
+    if not best.unconverged or len(finished) == 1:
+        return []
+    text = f"The best configuration did not converge ({_UNCONVERGED[best.unconverged]})"
+    same = {c.number for c in choice.comparisons if not c.by}
+    slow = [bool(one.unconverged) for one in finished if one.row.number in same]
+    if not slow or not all(slow):
+        return [f"{text}."]
+    others = "the other one that is" if len(slow) == 1 else f"any of the {len(slow)} that are"
+    return [f"{text}, and neither did {others} as good."]
 
 
 def _compared(choice: Choice) -> str:
@@ -219,7 +243,7 @@ def _simplest(choice: Choice) -> list[str]:
 
 def _loss_value(one: FinishedConfiguration, measure: str) -> str:
     losses = row_losses(one, measure)
-    return "" if losses is None else f"{losses.mean():.4g}"
+    return "" if losses is None else number(losses.mean())
 
 
 def _sign_test(comparisons: Sequence[Comparison], best: FinishedConfiguration) -> str:

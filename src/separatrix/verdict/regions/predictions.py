@@ -70,11 +70,15 @@ class ScoreBounds:
     def _difference(self, first: Array, second: Array) -> Array:
         """Return lower bounds (n, B) on the score of one class (n, B) minus that of another."""
         if self.half is None:
-            return _at(self.low, first) - _at(self.high, second)
+            with np.errstate(invalid="ignore"):
+                apart = _at(self.low, first) - _at(self.high, second)
+            return np.where(np.isnan(apart), -np.inf, apart)
         one, other = _at(self.middle, first), _at(self.middle, second)
         move = self.pairs[np.arange(len(self.pairs)), first, second]
         off = 8.0 * UNIT * (np.abs(one) + np.abs(other))
-        return one - other - (self.half[:, :, 0] + move) - off
+        with np.errstate(invalid="ignore"):
+            least = one - other - (self.half[:, :, 0] + move) - off
+        return np.where(np.isnan(least), -np.inf, least)
 
     def probabilities(self) -> tuple[Array, Array] | None:
         """Return bounds (n, B, C) on the probabilities of all classes; None if there are none."""
@@ -146,8 +150,11 @@ def score_bounds(region: Region, loss: Loss, X: Matrix) -> ScoreBounds:
 
 
 def _rounded(low: Array, high: Array) -> tuple[Array, Array]:
-    off = 8.0 * UNIT * (np.abs(low) + np.abs(high))
-    return low - off, high + off
+    """Return the bounds with their rounding; scores that overflow have none."""
+    with np.errstate(invalid="ignore"):
+        off = 8.0 * UNIT * (np.abs(low) + np.abs(high))
+        low, high = low - off, high + off
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
 def _at(Z: Array, classes: Array) -> Array:

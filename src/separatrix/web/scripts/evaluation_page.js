@@ -26,7 +26,7 @@ export function start(root, data) {
     element("section", { class: "best-figures" }, element("h2", {}, "Predictions"),
       element("div", { class: "figures" }, element("div", {}, predictions[0].node, metrics.node),
         predictions[1].node)), intervals.node,
-    element("section", { class: "data" }, element("h2", {}, "Data"), about.facts), about.node));
+    element("section", { class: "data" }, element("h2", {}, "Data and objective"), about.facts), about.node));
   let study = null;
 
   function update(page) {

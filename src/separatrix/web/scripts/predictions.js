@@ -54,7 +54,7 @@ function matrix(confusion, given) {
 
 function recall(confusion, k) {
   const all = confusion[k].reduce((a, b) => a + b, 0);
-  return all ? percentage(confusion[k][k] / all, 0) : "–";
+  return all ? percentage(confusion[k][k] / all) : "–";
 }
 
 function errors(confusion) {

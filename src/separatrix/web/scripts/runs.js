@@ -1,7 +1,7 @@
 /** The configurations of a study as the other modules use them: decoded curves, columns, colours. */
 
 import { decoded, element } from "./dom.js";
-import { percentage, short } from "./scales.js";
+import { percentage, short, significant } from "./scales.js";
 
 export const MEASURE_WORDS = {
   train_loss: "training loss",
@@ -89,7 +89,7 @@ export function measureText(name, value) {
 
 function lossText(value) {
   if (value === null || value === undefined) return "–";
-  return Math.abs(value) < 1000 && Math.abs(value) >= 0.001 ? value.toFixed(4) : short(value);
+  return significant(value, 4);
 }
 
 /**

@@ -50,19 +50,19 @@ function logTicks(low, high, count) {
   return kept.length > 1 ? kept : linearTicks(low, high, count);
 }
 
-/** Format a number with a few significant digits: 0.0515, 1,230, 2e-9. */
+/** Format a number with a few significant digits, as the sentences do: 0.0515, 1,230, 2e-09. */
 export function short(value, digits = 3) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const rounded = Number(value.toPrecision(digits));
   const size = Math.abs(rounded);
   if (size !== 0 && (size < 1e-4 || size >= 1e7)) {
     const [mantissa, exponent] = rounded.toExponential(digits - 1).split("e");
-    return `${Number(mantissa)}e${Number(exponent)}`;
+    return `${Number(mantissa)}e${exponent[0]}${exponent.slice(1).padStart(2, "0")}`;
   }
   return rounded.toLocaleString("en", { maximumFractionDigits: 12 });
 }
 
-/** Format a number with a fixed number of significant digits: 0.350, 1.10, 2.00e-9. */
+/** Format a number with a fixed number of significant digits: 0.350, 1.10, 2.00e-09. */
 export function significant(value, digits = 3) {
   const text = short(value, digits);
   if (text === "–" || Number(text) === 0 || text.includes(",")) return text;
@@ -72,12 +72,13 @@ export function significant(value, digits = 3) {
   return Number(mantissa).toFixed(Math.max(places, 0)) + (exponent ? `e${exponent}` : "");
 }
 
-/** Format a share in per cent. Only 0 and 1 are written as 0 % and 100 %. */
+/** Format a share in per cent, as the sentences do. Only 0 and 1 are written as 0.0 % and 100.0 %. */
 export function percentage(share, digits = 1) {
   if (share === null || !Number.isFinite(share)) return "–";
-  if (share === 1 || share === 0) return `${100 * share} %`;
-  const least = 10 ** -digits;
-  return `${Math.min(Math.max(100 * share, least), 100 - least).toFixed(digits)} %`;
+  const rounded = (100 * share).toFixed(digits), least = 10 ** -digits;
+  if (share < 1 && Number(rounded) === 100) return `> ${(100 - least).toFixed(digits)} %`;
+  if (share > 0 && Number(rounded) === 0) return `< ${least.toFixed(digits)} %`;
+  return `${rounded} %`;
 }
 
 /** Return a count with its noun. */

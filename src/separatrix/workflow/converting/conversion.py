@@ -17,17 +17,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from separatrix.data.on_disk import StoredRows, open_rows
+from separatrix.data.on_disk import StoredRows, is_block_folder, open_rows
 from separatrix.data.on_disk.block_writer import (
     BlockWriter,
     begin_folder,
+    finished_blocks,
     remove_unfinished,
     require_free,
 )
 from separatrix.data.on_disk.manifest import Manifest
 from separatrix.data.on_disk.memory import (
-    as_bytes,
     chunk_bytes,
+    memory_of_conversion,
     rows_of_blocks,
     usual_memory,
 )
@@ -57,6 +58,7 @@ def convert(
     split: Split = None,
     seed: int = 0,
     on_progress: OnStage | None = None,
+    on_resume: Callable[[int, int], None] | None = None,
     **reading: Any,
 ) -> StoredRows:
     """Convert a source to a folder of blocks, from which models are trained with `open`.
@@ -77,7 +79,8 @@ def convert(
     rows_per_block : int, default=None
         Rows of a block. None chooses blocks that fit `memory`.
     memory : int or str, default=None
-        Memory for the training, in bytes or as in "500MB". None means half of what is available.
+        Memory for the training, at least 16 MB, in bytes or as in "500MB". None means half of what
+        is available.
     settings : Settings, dict or function, default=None
         How a table becomes numbers, or a function that returns the settings for a table. None and
         missing entries of a dict mean the defaults of `separatrix fit`.
@@ -87,6 +90,9 @@ def convert(
         Random seed of the split.
     on_progress : callable, default=None
         Function of what is being done, the number of rows done, and all rows or None.
+    on_resume : callable, default=None
+        Function of the numbers of blocks and rows that are kept of an interrupted conversion. It is
+        called if there are some.
     **reading : options of `load`, such as `label` or `weight`
 
     Returns
@@ -101,8 +107,9 @@ def convert(
     >>> sx.convert("wine", tempfile.mkdtemp() + "/wine", rows_per_block=50)
     144 rows of 'wine' (train) with 13 features, in 3 blocks on disk
     """
+    _require_other_source(source)
     place = Path(folder).expanduser()
-    room = usual_memory() if memory is None else as_bytes(memory)
+    room = usual_memory() if memory is None else memory_of_conversion(memory)
     require_free(place)
     tell = on_progress or (lambda stage, done, total: None)
     size = chunk_bytes(room)
@@ -111,6 +118,8 @@ def convert(
     options = rows_per_block, memory, chosen, split, seed, sorted(reading.items())
     key = {"source": source_key(source), "options": repr(options)}
     begin_folder(place, key)
+    if kept := [block.rows for _, _, block in finished_blocks(place)]:
+        (on_resume or (lambda blocks, rows: None))(len(kept), sum(kept))
     try:
         work = _Conversion.prepare(stream, chosen, split, seed, tell)
         work.write(place, key, rows_per_block, room, tell)
@@ -214,6 +223,15 @@ class _Conversion:
             "columns": int(next(self.stream.chunks()).table.shape[1]),
             "preparation": pack_preparation(self.preparation, arrays),
         }
+
+
+def _require_other_source(source: Any) -> None:
+    """Raise if a source is a folder of blocks, which needs no conversion."""
+    if isinstance(source, str | os.PathLike) and is_block_folder(Path(source).expanduser()):
+        raise ValueError(
+            f"{source} is a folder of blocks already. Train from it, or convert the source that it "
+            "was made of."
+        )
 
 
 def _settings_of(settings: Any, table: Any) -> Settings:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.special import expit, softmax
 
 from separatrix.data import Dataset
+from separatrix.data.block_rows import BlockRows
 from separatrix.errors import message_of
 from separatrix.estimators import LinearSVC, LogisticRegression
 from separatrix.estimators.decisions.threshold import Cuts
@@ -205,6 +206,10 @@ def _intervals(bundle: Bundle, training: Source | None) -> dict[str, Any]:
 
 def _dataset(bundle: Bundle, rows: Source) -> Dataset:
     X: Any = bundle.transform(rows, [])
+    if isinstance(X, BlockRows):
+        found = X.dataset_of(bundle.classes_)
+        assert found is not None  # every class has training rows
+        return found
     assert rows.y is not None
     return Dataset.of(X, np.searchsorted(bundle.classes_, rows.y))
 

@@ -160,7 +160,7 @@ def search_source(
     family = find_family(model, len(classes))
     if certify is not None:
         require_provable(scoring, bool(l1s), stored, cluster is not None)
-        family = provable_family(model, len(classes), certify)
+        family = provable_family(model, len(classes), certify, needs_probabilities(scoring))
     Cs = (DEFAULT_CS if certify is None else DEFAULT_INTERVAL) if Cs is None else Cs
     grid: dict[str, list[float]] = {"C": list(Cs)} | ({"l1_ratio": list(l1s)} if l1s else {})
     if "C" not in family.takes:

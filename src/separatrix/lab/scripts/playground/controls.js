@@ -14,7 +14,7 @@ const WITH_MOMENTUM = ["momentum", "nesterov"];
 
 /** Return the column: `node`, and `show(settings, play)`. */
 export function makeControls({ choices, change, upload, drawMode }) {
-  const node = element("section", { "aria-label": "Settings" });
+  const node = element("section", { class: "settings-part", "aria-label": "Settings" });
   let drawing = false, colour = 0, last = null;
 
   function show(settings, play, problem = "") {
@@ -25,7 +25,8 @@ export function makeControls({ choices, change, upload, drawMode }) {
       element("h2", {}, "Data"), ...dataPart(settings, set),
       problem && element("p", { class: "problem", role: "alert" }, problem),
       element("h2", {}, "Features"),
-      chips(choices.features, settings.features, name => set({ features: name })),
+      chips(choices.features, settings.features, name => set({ features: name }),
+        name => name === "linear" && settings.data === "file" ? "both axes" : WORDS[name]),
       settings.features === "rbf" && slider("width of the kernel (gamma)",
         [0.1, 0.3, 0.5, 1, 2, 5, 10], settings.gamma, gamma => set({ gamma })),
       element("h2", {}, "Loss"),
@@ -111,7 +112,7 @@ export function makeControls({ choices, change, upload, drawMode }) {
     const both = settings.columns;
     const name = element("select", { "aria-label": "columns shown", on: {
       change: () => set({ columns: name.value === "pca" ? null : columns.slice(0, 2) }) } },
-    element("option", { value: "pca", selected: !both }, "the first two principal components"),
+    element("option", { value: "pca", selected: !both }, "principal components PC1, PC2"),
     columns.length > 1 && element("option", { value: "two", selected: Boolean(both) }, "two columns"));
     const one = at => {
       const select = element("select", { "aria-label": at ? "upwards" : "across", on: { change: () => {

@@ -6,13 +6,15 @@ import { measure } from "./epochs.js";
 import { drawGraph } from "./graph.js";
 import { count, percentage, short } from "./scales.js";
 import { drawSurface } from "./surface.js";
+import { roundedDown } from "./verdict_words.js";
 
 const NOISE = 1e-12; // share of the largest gradient below which another one is rounding error
+const ROUNDING = 1e-15; // a gradient below this is rounding error
 
-/** Write a rate with two digits, rounded down: what is said to be stable is stable. */
-function roundedDown(rate) {
-  const unit = 10 ** (Math.floor(Math.log10(rate)) - 1);
-  return short(Math.floor(rate / unit) * unit, 2);
+/** Write a coordinate in the units of the data, to a thousandth of their scale. */
+function place({ centre, scale }, axis, value) {
+  const unit = scale[axis] / 1000;
+  return short(Math.round((centre[axis] + value * scale[axis]) / unit) * unit);
 }
 
 /** Return the parts: `numbersNode`, `node`, and functions that fill them. */
@@ -32,7 +34,7 @@ export function makeDetails({ chooseAxes }) {
     const value = (name, m) => measure(play, row, m, name);
     const gap = m => {
       const verdict = verdicts?.[m];
-      if (!verdict) return "–";
+      if (!verdict || verdict.diagnoses.some(d => d.kind === "diverged")) return "–";
       return verdict.gap === null ? "unknown (no penalty)" : `at most ${short(verdict.gap, 2)}`;
     };
     const measured = (name, format) => m => format(value(name, m));
@@ -42,7 +44,7 @@ export function makeDetails({ chooseAxes }) {
       ["training accuracy", measured("train_accuracy", percentage)],
       held && ["validation loss", measured("val_loss", v => short(v, 4))],
       held && ["validation accuracy", measured("val_accuracy", percentage)],
-      ["gradient norm", measured("gradient_norm", short)],
+      ["gradient norm", measured("gradient_norm", v => short(v < ROUNDING ? 0 : v))],
       ["objective above the optimum", gap],
     ].filter(Boolean);
     const head = models.length > 1 && element("thead", {}, element("tr", {}, element("td"),
@@ -55,24 +57,28 @@ export function makeDetails({ chooseAxes }) {
   /** Load gradient and surface of a model at an epoch. */
   async function load(given) {
     shown = given;
-    const { play, epoch, model } = given, base = `/api/play/${play.id}`;
+    const { play, epoch, model, verdict } = given, base = `/api/play/${play.id}`;
     const step = await getJson(`${base}/step?model=${model}&epoch=${epoch}`);
     if (shown !== given) return;
-    showStep(play, step, epoch);
+    showStep(play, step, epoch, verdict);
     await showSurface(given);
   }
 
-  function showStep(play, step, epoch) {
+  function showStep(play, step, epoch, verdict) {
     const several = new Set(step.rows.map(r => r.output)).size > 1;
     const weights = step.rows.filter(r => r.name !== "bias"), zeros = weights.filter(r => r.weight === 0).length;
     const largest = Math.max(...step.rows.map(r => Math.abs(r.gradient)));
-    const clean = v => Math.abs(v) < NOISE * largest ? 0 : v;
-    const limit = step.safe_rate
-      ? ` A rate of ${roundedDown(step.safe_rate)} is stable at all weights (2/L, where L bounds the curvature).` : "";
+    const clean = v => Math.abs(v) < Math.max(NOISE * largest, ROUNDING) ? 0 : v;
+    const limit = verdict.safe_rate
+      ? ` Rates up to ${roundedDown(verdict.safe_rate)} are certain to be stable.` : "";
     fill(gradientPart, element("h2", {}, `The weights at epoch ${epoch}, and the next step`),
       zeros > 0 && epoch > 0 && element("p", {}, `${zeros} of ${count(weights.length, "weight")} are exactly 0.`),
       element("p", { class: "note" }, `${step.formula}, with g the gradient.${limit}`),
       step.objective && element("p", { class: "note" }, `Objective: ${step.objective}.`),
+      /^k1$/.test(step.rows[0]?.name) && element("p", { class: "note" },
+        "k1, k2, …: the features of the kernel, which grow the closer a point is to some of the training points."),
+      play.named && element("p", { class: "note" }, `The model sees ${play.axes.join(" and ")} standardised: ` +
+        "minus the mean, divided by the standard deviation."),
       element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "gradient" },
         element("table", {}, element("thead", {}, element("tr", {},
           ["weight of", "weight", "gradient", "change"].map((name, k) =>
@@ -125,7 +131,8 @@ export function makeDetails({ chooseAxes }) {
         `/api/play/${play.id}/point?model=${model}&epoch=${epoch}&x=${x}&y=${y}&label=${label}`);
       const P = found.probabilities;
       const shares = P ? ` Probabilities: ${P.map((p, c) => `${play.classes[c]} ${percentage(p)}`).join(", ")}.` : "";
-      fill(pointPart, element("h2", {}, `Why: the point (${short(x)}, ${short(y)}) of class ${play.classes[label]}, epoch ${epoch}`),
+      const at = [x, y].map((v, k) => `${play.axes[k]} ${place(play, k, v)}`).join(", ");
+      fill(pointPart, element("h2", {}, `Why: the point (${at}) of class ${play.classes[label]}, epoch ${epoch}`),
         element("p", { class: "note" }, `Scores: ${found.scores.map(z => short(z, 4)).join(", ")}.${shares} ` +
           "In the boxes: values, and in blue the derivative of the loss. Read it from left to right " +
           "for the prediction, from right to left for the gradient."),

@@ -20,9 +20,9 @@ export function keyOfPlane(play, model) {
 export function keyOfCurves(play, comparing) {
   const several = play.models.length > 1;
   const line = (kind, words) => element("span", {}, element("i", { class: kind }), words);
-  return ["Objective by epoch:", line("train", "chosen model"),
+  return ["Objective by epoch:", line("train", "chosen model (thick)"),
     play.points.some(point => !point[3]) && line("validation", "its validation loss"),
-    comparing && line("compared", "compared"),
-    several && areComparable(play) && line("best", "lowest that does not oscillate"),
+    comparing && line("compared", "compared (dotted if it fails)"),
+    several && areComparable(play) && line("best", "best"),
     several && line("wrong", "oscillates or diverges")];
 }

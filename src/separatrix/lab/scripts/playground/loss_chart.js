@@ -46,8 +46,8 @@ export function drawLosses(canvas, { play, epochs, epoch, chosen, compared, best
   for (const [m, values] of lines)
     if (![chosen, compared, best].includes(m)) line(values, bad[m] ? colours.wrong : colours.quiet, 1, 0.35);
   if (best !== null && best !== chosen) line(lines.get(best), colours.chosen, 2);
-  if (compared !== null && compared !== chosen) line(lines.get(compared), colours.ink, 2);
-  line(lines.get(chosen), colours.train, 2);
+  if (compared !== null && compared !== chosen) line(lines.get(compared), bad[compared] ? colours.wrong : colours.ink, 2, 1, bad[compared] ? [2, 2] : []);
+  line(lines.get(chosen), bad[chosen] ? colours.wrong : colours.train, 2);
   if (held.some(Number.isFinite)) line(held, colours.validation, 2, 1, [6, 3]);
   context.restore();
 }

@@ -10,9 +10,9 @@ import { hashOfStep, makeLesson } from "./lesson.js";
 import { drawLosses } from "./loss_chart.js";
 import { makeMiniPlanes } from "./mini_planes.js";
 import { count } from "./scales.js";
-import { cells, modelWords, readHash, request, writeHash } from "./settings.js";
+import { cells, modelWords, parametersOf, readHash, request, writeHash } from "./settings.js";
 import { makeTransport } from "./transport.js";
-import { areComparable, bestModel, closeModels, isBad, makeSays, shortVerdict } from "./verdict_words.js";
+import { areComparable, bestModels, bestSentence, isBad, makeSays, shortVerdict } from "./verdict_words.js";
 import { makeView } from "./view.js";
 
 const MOST_DRAWN = 2000; // points
@@ -81,7 +81,7 @@ async function restart() {
   }
   if (mine !== restarts) return null;
   problem = "";
-  play = { ...next, named: settings.data === "file" };
+  play = { ...next, named: settings.data === "file", parameters: cells(settings).map(cell => parametersOf(settings, cell)) };
   fits = true;
   epochs = makeEpochs(play);
   verdicts = null;
@@ -165,7 +165,7 @@ async function seek(target) {
     if (error.status === 404) return restart();
     return fail(error);
   }
-  if (mine !== epochs) return;
+  if (mine !== epochs || !fits) return; // other settings have their own epoch
   epoch = Math.min(target, mine.last());
   draw();
   if (!playing) judge();
@@ -228,7 +228,7 @@ function draw() {
     markedAt = now;
     states = play.models.map((_, model) => shortVerdict({ play, epochs, epoch, verdict: verdicts?.[model], model }));
     if (settings.grid) markPlanes(row);
-    if (verdicts) says.show(verdicts[shown], epoch, states[shown] === "swings");
+    if (verdicts) says.show({ verdict: verdicts[shown], model: shown, epoch, states, parameters: play.parameters });
   }
   if (!playing || now - chartedAt > CHARTED_EVERY) {
     chartedAt = now;
@@ -239,15 +239,15 @@ function draw() {
 
 /** Write the numbers in the small planes, and below them which is the best. */
 function markPlanes(row) {
-  const best = bestModel(play, row, states);
-  planes.mark({ row, states, best, chosen: settings.selected, compared: settings.compared });
-  const close = best === null ? 0 : closeModels(play, row, states, best);
-  const others = close ? ` The objective of ${count(close, "other")} is within 0.1 % of its.` : "";
-  fill(bestWords, best !== null && `Best at this epoch (green): ${words(best)}.${others}`);
+  const best = bestOf(row);
+  planes.mark({ row, states, best: best[0] ?? null, chosen: settings.selected, compared: settings.compared });
+  fill(bestWords, bestSentence(best, words));
 }
 
+const bestOf = row => bestModels({ play, row, states, verdicts, parameters: play.parameters });
+
 function drawChart(row, chosen) {
-  drawLosses(chart, { play, epochs, epoch, chosen, compared: settings.compared, best: bestModel(play, row, states),
+  drawLosses(chart, { play, epochs, epoch, chosen, compared: settings.compared, best: bestOf(row)[0] ?? null,
     bad: states.map(isBad), colours });
   chart.setAttribute("aria-label", `Training objective of ${play.models.length} models up to epoch ` +
     `${epoch}; that of ${words(chosen)} is ${measure(play, row, chosen, "objective").toPrecision(3)}.`);
@@ -273,14 +273,14 @@ async function judge() {
     if (mine === play && fits) {
       verdicts = found;
       draw();
-      await details.load({ play, epochs, epoch: at, model, axes, colours, paper: paperNumbers() });
+      await details.load({ play, epochs, epoch: at, model, verdict: found[model], axes, colours, paper: paperNumbers() });
       if (!playing && settings.explained) await details.explain(play, model, at, settings.explained, false);
     }
   } catch (error) {
     if (error.status === 404) restart();
   } finally {
     judging = false;
-    if (!playing && mine === play && (epoch !== at || settings.selected !== model || settings.axes !== axes)) judge();
+    if (!playing && (mine !== play || epoch !== at || settings.selected !== model || settings.axes !== axes)) judge();
   }
 }
 
@@ -300,8 +300,8 @@ function enlarge(model) {
 }
 
 function toggleCompare() {
-  const models = play.models.length;
-  settings.compared = settings.compared !== null || models < 2 ? null : (settings.selected + 1) % models;
+  const models = play.models.length, others = [...bestOf(epochs.row(epoch)), (settings.selected + 1) % models];
+  settings.compared = settings.compared !== null || models < 2 ? null : others.find(m => m !== settings.selected);
   remember();
   arrange();
   draw();
@@ -347,7 +347,7 @@ function arrange() {
     element("option", { value: m, selected: m === settings.compared }, words(m))));
   gridPart.hidden = !settings.grid;
   bestWords.hidden = !areComparable(play);
-  summary.textContent = `${count(play.points.length, "point")} · ${count(models, "model", "models in one pass")}`;
+  summary.textContent = `${play.named ? `${settings.file.name} · ` : ""}${count(play.points.length, "point")} · ${count(models, "model", "models in one pass")}`;
   fill(gridWords, settings.grid ? `All ${models} models train together on the same points. ` +
     "Hover to look closer, click to choose one, shift-click to compare." : "");
   fill(classKey, keyOfPlane(play, play.models[settings.selected]));
@@ -367,8 +367,9 @@ async function load() {
   else settings.file = choices.file;
   const middle = element("section", { class: "view-part", "aria-label": "The model" },
     element("div", { class: "views" }, view.node, other.node), classKey, transport.node, says.node, details.numbersNode);
-  const right = element("section", { "aria-label": "All models and details" }, gridPart, curvePart, details.node);
-  fill(main, lesson.node, controls.node, middle, right);
+  const models = element("section", { class: "models-part", "aria-label": "All models" }, gridPart, curvePart);
+  const numbers = element("section", { class: "details-part", "aria-label": "Details of the model" }, details.node);
+  fill(main, lesson.node, middle, models, controls.node, numbers);
   transport.showSpeed(settings.speed);
   controls.show(settings, play);
   addEventListener("keydown", pressed);

@@ -109,7 +109,8 @@ export function cells(settings) {
   return out;
 }
 
-function parametersOf(settings, cell) {
+/** Return the parameters of the model of a cell, by the names of the server. */
+export function parametersOf(settings, cell) {
   const out = {
     loss: settings.loss, rule: settings.rule, learning_rate: settings.rate,
     momentum: settings.momentum, batch_size: settings.batch, l1: settings.l1, l2: settings.l2,
