@@ -107,7 +107,7 @@ SITUATIONS = [
     Situation("separable: settled is not converged",
               epochs({"loss": 0.5, **SLOW}, {"unconverged": "separable", "endless": True}), 1,
               ("2 of 2 configurations did not converge: 1 still changing, 1 without a finite "
-               "optimum.",), ("try larger",)),
+               "optimum.", "did not converge (it has no finite optimum)"), ("try larger",)),
     Situation("equal runs: fewer epochs", epochs({}, {"noisy": True}), 0,
               ("1 other configuration is as good",)),
     Situation("equal runs: converged first",

@@ -177,6 +177,7 @@ _UNCONVERGED = {
     "noisy": "its mini-batches were noisy",
     "oscillating": "it oscillated",
     "ended_higher": "it ended above its start",
+    "separable": "it has no finite optimum",
     "stopped_early": "it was stopped early",
 }
 
