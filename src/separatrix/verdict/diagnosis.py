@@ -14,15 +14,17 @@ from separatrix.matrix import Array
 class Column:
     """A feature in a message: by its name if that is known, else by its number from 0.
 
-    >>> str(Column(3)), str(Column(3, "alcohol"))
-    ('column 3', "feature 'alcohol'")
+    >>> str(Column(3)), str(Column(3, "alcohol")), str(Column(3, "feature 4"))
+    ('column 3', "feature 'alcohol'", 'feature 4')
     """
 
     number: int
     name: str | None = None
 
     def __str__(self) -> str:
-        return f"column {self.number}" if self.name is None else f"feature {self.name!r}"
+        if self.name is None:
+            return f"column {self.number}"
+        return self.name if self.name.startswith("feature ") else f"feature {self.name!r}"
 
     def __format__(self, form: str) -> str:
         return format(str(self), form)
