@@ -65,6 +65,17 @@ def test_a_full_disk_gives_an_error_and_leaves_no_partial_file(made, full_disk):
         assert os.listdir(full_disk) == ["filler"], words
 
 
+def test_a_missing_folder_is_named(tmp_path):
+    model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "none", tmp_path / "file"):
+        with pytest.raises(OSError, match="was not written") as raised:
+            model.save(folder / "model.sx")
+        assert "Free some space" not in str(raised.value)
+    with pytest.raises(OSError, match=r"Create the folder .*none, or choose another one\."):
+        model.save(tmp_path / "none" / "model.sx")
+
+
 def test_an_existing_file_is_unchanged_if_the_disk_is_full(made, full_disk):
     out = full_disk / "answers.csv"
     (full_disk / "filler").unlink()

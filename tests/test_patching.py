@@ -13,10 +13,12 @@ import sklearn.linear_model
 import sklearn.svm
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
+from sklearn.svm import l1_min_c
 
 import separatrix
 from separatrix import patching
@@ -69,6 +71,50 @@ def test_solvers_that_scikit_learn_names_give_its_weights():
     liblinear = sklearn.svm.LinearSVC(C=0.01, tol=1e-8, dual=False).fit(Z, Y)
     np.testing.assert_allclose(machine.coef_, liblinear.coef_, atol=1e-3)
     np.testing.assert_allclose(machine.intercept_, liblinear.intercept_, atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_linear_svc_is_exact_to_three_digits_of_its_scores_with_the_default_tol(loss):
+    ours = sklearn.svm.LinearSVC(loss=loss, C=0.01).fit(Z, Y)
+    separatrix.unpatch()
+    liblinear = sklearn.svm.LinearSVC(loss=loss, C=0.01, dual=True, tol=1e-9, max_iter=10**6)
+    scores = liblinear.fit(Z, Y).decision_function(Z)
+    np.testing.assert_allclose(ours.decision_function(Z), scores, atol=5e-4)
+
+
+@pytest.mark.parametrize("name", ["LogisticRegression", "LogisticRegressionCV", "LinearSVC"])
+def test_warnings_quote_the_given_tol_and_what_it_asks_for(name):
+    model = getattr(sys.modules[patching.HOMES[name]], name)(max_iter=1, tol=1e-3)
+    with pytest.warns(ConvergenceWarning, match=r"gap of .* \(tol=0.001, which asks for 1e-06\)"):
+        model.fit(X, Y)
+    plain = separatrix.LogisticRegression(max_iter=1, tol=1e-3)
+    with pytest.warns(ConvergenceWarning, match=r"gap of .* \(tol=0.001\)"):
+        plain.fit(X, Y)
+
+
+def test_the_perceptron_takes_starting_weights_by_position():
+    names = {"coef_init": np.ones((1, 30)), "intercept_init": np.ones(1)}
+    model = sklearn.linear_model.Perceptron(max_iter=3, tol=None, shuffle=False)
+    by_position = clone(model).fit(Z, Y, *names.values(), np.full(len(Y), 2.0))
+    by_name = clone(model).fit(Z, Y, sample_weight=np.full(len(Y), 2.0), **names)
+    separatrix.unpatch()
+    theirs = sklearn.linear_model.Perceptron(max_iter=3, tol=None, shuffle=False)
+    theirs.fit(Z, Y, *names.values(), np.full(len(Y), 2.0))
+    np.testing.assert_array_equal(by_position.coef_, by_name.coef_)
+    np.testing.assert_allclose(by_position.coef_, theirs.coef_, rtol=1e-8, atol=1e-8)
+    with pytest.raises(ValueError, match=r"sample_weight.* \(1, 30\).* coef_init=W"):
+        separatrix.Perceptron().fit(Z, Y, *names.values())
+
+
+def test_gaps_that_rounding_leaves_do_not_warn():
+    A, b = load_iris(return_X_y=True)
+    A, b = A[b != 2] / 7.0, b[b != 2]
+    model = sklearn.linear_model.LogisticRegression(
+        penalty="l1", solver="liblinear", tol=1e-6, max_iter=10**6, intercept_scaling=1e4
+    )
+    for C in l1_min_c(A, b, loss="log") * np.logspace(0, 10, 16):
+        model.set_params(C=C).fit(A, b)  # a warning would fail the test
+        assert model.certificate_.relative_gap < patching.SMALL_GAP
 
 
 def test_replacements_can_be_cloned_pickled_searched_and_sent_to_workers():

@@ -1,5 +1,7 @@
 """Separatrix trains, studies and explains linear classifiers: many models, one pass."""
 
+import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from separatrix.lazy import lazily
@@ -142,3 +144,7 @@ __all__ = [
 
 
 __getattr__, __dir__ = lazily(__name__, _PLACES)
+
+# A limit of threadpoolctl applies only to libraries that are loaded when it is entered.
+if "threadpoolctl" in sys.modules:
+    import_module("separatrix.matrix.threads")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -66,8 +67,16 @@ def replace_file(path: Path, data: bytes) -> None:
         raise OSError(
             error.errno,
             f"{path} was not written: {error.strerror}. Nothing was written, and an existing file "
-            "is unchanged. Free some space, or choose another folder.",
+            f"is unchanged. {_remedy(error, path.parent)}",
         ) from None
+
+
+def _remedy(error: OSError, folder: Path) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "Free some space, or choose another folder."
+    if not folder.exists():
+        return f"Create the folder {folder}, or choose another one."
+    return "Choose another folder."
 
 
 def _is_stream(path: Path) -> bool:

@@ -16,6 +16,7 @@ from separatrix.estimators.scikit_learn_parameters import own_solver
 
 LOG = logging.getLogger("separatrix")
 FINEST_TOL = 1e-11  # a smaller relative duality gap is often lost to rounding
+SMALL_GAP = 1e-9  # a relative duality gap that gives no warning: rounding can stop a fit below it
 HOMES = {
     "LogisticRegression": "sklearn.linear_model",
     "LogisticRegressionCV": "sklearn.linear_model",
@@ -68,6 +69,11 @@ def _squared_tol(self: Any) -> float:
     return max(float(self.tol) ** 2, FINEST_TOL)
 
 
+def _largest_gap(self: Any) -> float:
+    """Return the largest relative duality gap that gives no warning."""
+    return max(_squared_tol(self), SMALL_GAP)
+
+
 def _any_solver(self: Any) -> str:
     """Return "auto" for every solver of scikit-learn, also for "lbfgs", which this library has."""
     return "auto" if self.solver == "lbfgs" else own_solver(self.solver)
@@ -78,22 +84,46 @@ def _never(self: Any) -> bool:
     return False
 
 
+def _fit_perceptron(
+    self: Any,
+    X: Any,
+    y: Any,
+    coef_init: Any = None,
+    intercept_init: Any = None,
+    sample_weight: Any = None,
+    **options: Any,
+) -> Any:
+    """Call `separatrix.Perceptron.fit`, with the positional arguments of scikit-learn's class."""
+    options |= {"coef_init": coef_init, "intercept_init": intercept_init}
+    return estimators.Perceptron.fit(self, X, y, sample_weight, **options)
+
+
 # The replacements are attributes of this module, so that they can be pickled.
 LogisticRegression = with_their_defaults(
     estimators.LogisticRegression,
     linear_model.LogisticRegression,
     _gap_goal=_squared_tol,
+    _largest_gap=_largest_gap,
     _solver_name=_any_solver,
 )
 LogisticRegressionCV = with_their_defaults(
     model_selection.LogisticRegressionCV,
     linear_model.LogisticRegressionCV,
     _gap_goal=_squared_tol,
+    _largest_gap=_largest_gap,
     _classifier_class=LogisticRegression,
 )
-LinearSVC = with_their_defaults(estimators.LinearSVC, svm.LinearSVC)
+LinearSVC = with_their_defaults(
+    estimators.LinearSVC,
+    svm.LinearSVC,
+    _gap_goal=_squared_tol,
+    _largest_gap=_largest_gap,
+)
 Perceptron = with_their_defaults(
-    estimators.Perceptron, linear_model.Perceptron, _follows_rosenblatt=_never
+    estimators.Perceptron,
+    linear_model.Perceptron,
+    _follows_rosenblatt=_never,
+    fit=_fit_perceptron,
 )
 SGDClassifier = with_their_defaults(estimators.SGDClassifier, linear_model.SGDClassifier)
 

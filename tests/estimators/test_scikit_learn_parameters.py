@@ -127,6 +127,10 @@ def test_contradicting_parameters_are_refused(model, words):
     [
         (LogisticRegression(penalty=None, C=2.0), "Setting penalty=None will ignore"),
         (LogisticRegression(penalty="l1", l1_ratio=0.5), "Set only one of the two"),
+        (
+            LogisticRegressionCV(penalty="l1", l1_ratios=[0, 0.5]),
+            r"\[0, 0.5\] is ignored",
+        ),
     ],
 )
 def test_a_penalty_that_overrides_another_parameter_warns(model, words):

@@ -158,6 +158,51 @@ def test_early_stopping_trains_on_the_rows_that_are_not_held_out(model):
     np.testing.assert_array_equal(aside.history_["val_loss"], given.history_["val_loss"])
 
 
+EARLY = [SGDClassifier(early_stopping=True), Perceptron(early_stopping=True, tol=1e-3, epochs=50)]
+
+
+@pytest.mark.parametrize("model", EARLY)
+@pytest.mark.parametrize("weights", [np.ones(300), np.ones(50), np.full(150, "a")])
+def test_early_stopping_refuses_the_weights_that_are_refused_without_it(model, weights):
+    with pytest.raises(ValueError, match="sample_weight") as refused:
+        clone(model).set_params(early_stopping=False).fit(X, Y, sample_weight=weights)
+    with pytest.raises(ValueError, match="sample_weight") as early:
+        clone(model).fit(X, Y, sample_weight=weights)
+    assert str(early.value) == str(refused.value)
+
+
+@pytest.mark.filterwarnings("ignore:Constructing a DIA matrix")
+@pytest.mark.parametrize("model", EARLY)
+def test_early_stopping_splits_data_of_all_forms_alike(model):
+    model = clone(model).set_params(random_state=0)
+    expected = clone(model).fit(X, Y, sample_weight=np.full(150, 2.0)).coef_
+    np.testing.assert_array_equal(clone(model).fit(X, Y, sample_weight=2.0).coef_, expected)
+    np.testing.assert_array_equal(
+        fit_many([clone(model)], X, Y, sample_weight=np.full((150, 1), 2.0))[0].coef_, expected
+    )
+    rows = clone(model).fit(sp.csr_array(X), list(Y)).coef_
+    for form in (sp.coo_array, sp.dia_array, sp.bsr_array, sp.csc_matrix):
+        np.testing.assert_array_equal(clone(model).fit(form(X), Y).coef_, rows)
+
+
+def test_given_validation_rows_take_the_place_of_held_out_rows():
+    model = SGDClassifier(early_stopping=True, random_state=0).fit(X, Y, X_val=X, y_val=Y)
+    assert model.score(X, Y) == np.array(model.history_["val_accuracy"]).max()
+
+
+@pytest.mark.parametrize("model", EARLY)
+def test_weights_count_for_the_accuracy_that_stops_training(model):
+    s = np.where(Y == 2, 1.0, 1e-9)
+    for weighted in (
+        clone(model).set_params(class_weight={0: 1e-9, 1: 1e-9}).fit(X, Y),
+        clone(model).fit(X, Y, sample_weight=s),
+        fit_many([clone(model)] * 2, X, Y, sample_weight=np.stack([s, s], axis=1))[1],
+    ):
+        accuracy = np.array(weighted.history_["val_accuracy"])
+        five = np.rint(5.0 * accuracy)  # only the five validation rows of the last class count
+        np.testing.assert_allclose(accuracy, five / 5.0, atol=1e-6)
+
+
 def test_early_stopping_waits_for_a_better_accuracy_and_keeps_the_best_epoch():
     model = SGDClassifier(early_stopping=True, n_iter_no_change=4, random_state=0).fit(X, Y)
     accuracy = model.history_["val_accuracy"]

@@ -130,16 +130,21 @@ def test_forked_processes_read_the_affinity_unless_the_threads_are_set() -> None
 
 POOL = """
 import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from joblib import Parallel, delayed
+from separatrix.matrix import get_threads, set_threads
 
 def of_pool(method):
     with multiprocessing.get_context(method).Pool(1) as pool:
         return pool.apply_async(get_threads).get(timeout=120)
 
+def of_executor(method):
+    with ProcessPoolExecutor(1, multiprocessing.get_context(method)) as pool:
+        return pool.submit(get_threads).result(timeout=120)
+
 if __name__ == "__main__":
-    # A spawned worker that imports the package with the main script is no daemon yet.
-    from separatrix.matrix import get_threads, set_threads
-    print(*[of_pool(method) for method in multiprocessing.get_all_start_methods()])
+    for start in (of_pool, of_executor):
+        print(*[start(method) for method in multiprocessing.get_all_start_methods()])
     print(*Parallel(n_jobs=2, backend="multiprocessing")(delayed(get_threads)() for _ in "ab"))
     set_threads(4)
     if "fork" in multiprocessing.get_all_start_methods():
@@ -156,8 +161,22 @@ def test_the_workers_of_a_pool_use_one_thread_unless_a_number_is_given(
     script = tmp_path / "pool.py"
     script.write_text(POOL)
     ways = multiprocessing.get_all_start_methods()
-    lines = [" ".join([expected] * len(ways)), f"{expected} {expected}"]
+    lines = [" ".join([expected] * len(ways))] * 2 + [f"{expected} {expected}"]
     assert output_of(script, **variables).split("\n") == lines + ["4"] * ("fork" in ways)
+
+
+LAZY = """
+from threadpoolctl import threadpool_limits
+import separatrix
+with threadpool_limits(1):
+    print(separatrix.get_threads())
+"""
+
+
+def test_limits_apply_before_the_first_use_if_threadpoolctl_was_imported_before() -> None:
+    others = {name: text for name, text in os.environ.items() if name not in VARIABLES}
+    code = [sys.executable, "-c", LAZY]
+    assert subprocess.check_output(code, env=others | {"OMP_NUM_THREADS": "2"}) == b"1\n"
 
 
 def product(_: int = 0) -> np.ndarray:

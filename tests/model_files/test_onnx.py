@@ -8,9 +8,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import issparse
+from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression as TheirLogisticRegression
+from sklearn.model_selection import GridSearchCV as TheirGridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
@@ -237,14 +239,22 @@ def test_graphs_that_onnxruntime_could_not_load_are_refused_with_a_remedy(name):
 def test_only_models_that_end_in_a_classifier_of_this_library_are_exported():
     bundle = Bundle(LogisticRegression().fit(X, TWO))
     theirs = make_pipeline(StandardScaler(), TheirLogisticRegression()).fit(X, TWO)
-    for model, got in ((bundle, "Got Bundle"), (theirs, "Pipeline that ends in LogisticRegr")):
-        with pytest.raises(TypeError, match=f"{got}.*From a Bundle, export its estimator"):
+    search = TheirGridSearchCV(LogisticRegression(), {"C": [1.0]}).fit(X, TWO)
+    for model, got in (
+        (bundle, "Got Bundle instead. From a Bundle, export its estimator"),
+        (theirs, "Pipeline that ends in LogisticRegression"),
+        (search, r"Got GridSearchCV .*call register_onnx\(\) and then skl2onnx.to_onnx"),
+    ):
+        with pytest.raises(TypeError, match=got):
             to_onnx(model)
 
 
-def test_a_model_of_texts_needs_rows_for_the_types_of_its_inputs():
-    with pytest.raises(ValueError, match=r"needs some rows .* to_onnx\(model, X\)"):
-        to_onnx(fitted_pipeline("tfidf"))
+def test_a_model_of_texts_or_named_columns_needs_rows_for_its_inputs():
+    columns = make_column_transformer((StandardScaler(), list(FRAME.columns)))
+    named = make_pipeline(columns, LogisticRegression()).fit(FRAME, TWO)
+    for model in (fitted_pipeline("tfidf"), named):
+        with pytest.raises(ValueError, match=r"needs some rows .* to_onnx\(model, X\)"):
+            to_onnx(model)
 
 
 def test_importing_the_library_does_not_import_skl2onnx():

@@ -3,9 +3,9 @@
 import pytest
 from sklearn.base import clone
 
-from separatrix import SKOPS_TYPES
+from separatrix import SKOPS_TYPES, patching
 from support.same_values import assert_same
-from support.saved_models import FRAME, MODELS, THREE, X, fitted
+from support.saved_models import FRAME, MODELS, THREE, TWO, X, fitted
 from support.saved_pipelines import PIPELINES, fitted_pipeline
 
 skops = pytest.importorskip("skops.io")
@@ -71,10 +71,20 @@ def test_training_continues_from_a_restored_model_bit_for_bit(name):
 
 
 def test_every_trusted_type_is_in_some_file():
-    files = [skops.dumps(model) for model in (*map(fitted, MODELS), *map(fitted_pipeline, SOME))]
+    replacements = [getattr(patching, name)().fit(X, TWO) for name in patching.HOMES]
+    models = (*map(fitted, MODELS), *map(fitted_pipeline, SOME), *replacements)
+    files = [skops.dumps(model) for model in models]
     assert {name for data in files for name in skops.get_untrusted_types(data=data)} >= {
         *SKOPS_TYPES
     }
+
+
+@pytest.mark.parametrize("name", patching.HOMES)
+def test_replacements_are_restored(name):
+    model = getattr(patching, name)().fit(X, TWO)
+    other = restored(model)
+    assert type(other) is type(model)
+    assert_equal_predictions(model, other, X)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -483,6 +483,10 @@ def test_the_diagnosis_of_a_perceptron_does_not_mention_rates():
     right = model.history_["train_accuracy"][-1]
     assert f"{100 * right:.1f} % of the training rows" in diagnosis.message
     assert "rate" not in diagnosis.message + diagnosis.remedy
+    weighted = Perceptron(epochs=30, class_weight={0: 10}).fit(X, Y)
+    right = weighted.history_["train_accuracy"][-1]
+    message = the("not_converged", weighted).message
+    assert f"{100 * right:.1f} % of the training rows, counted with their weights, are" in message
 
 
 def test_adam_is_not_judged_by_the_limits_of_other_rules():
@@ -533,6 +537,8 @@ def test_the_classes_of_every_model_are_counted_by_its_own_weights():
     for k, model in enumerate(models):
         alone = GradientDescentClassifier(**model.get_params()).fit(X, Y, S[:, k])
         assert alone.diagnoses_ == model.diagnoses_
+    without = GradientDescentClassifier(class_weight={1: 0}).fit(X, Y)
+    assert the("rare_class", without).message == "No training row of class 1 has a positive weight."
 
 
 def test_the_scales_of_every_model_are_those_of_its_own_rows():

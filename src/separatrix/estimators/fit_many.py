@@ -98,7 +98,10 @@ def fit_many(
     own_weights = weights is not None and weights.ndim == 2
     groups: dict[Hashable, list[int]] = {}
     for k, estimator in enumerate(estimators):
-        key = estimator._feature_map_key(), estimator._split_key()
+        split = estimator._split_key()
+        # Validation rows have the weights of one model.
+        alone = k if own_weights and split is not None else None
+        key = estimator._feature_map_key(), split, alone
         groups.setdefault(key, []).append(k)
     if weights is not None and own_weights:
         require_columns(weights, len(weights), len(estimators))
@@ -175,13 +178,17 @@ def _train_group(
     checked = copy(estimators[0])
     if isinstance(X, BlockRows):
         require_blocks_suffice(estimators, X, held_out[0])
-    X, y, sample_weight, held_out = checked._set_aside(X, y, sample_weight, held_out)
+    given = any(part is not None for part in held_out)
+    split = None if given else checked._set_aside(X, y, sample_weight)
+    held_out_weights = None
+    if split is not None:
+        X, y, sample_weight, held_out, held_out_weights = split
     class_weights = [getattr(estimator, "class_weight", None) for estimator in estimators]
     data = make_dataset(checked, X, y, sample_weight, class_weights)
     tasks = [
         estimator._make_task(data.select(np.array([k]))) for k, estimator in enumerate(estimators)
     ]
-    validation = make_validation_set(checked, *held_out, data)
+    validation = make_validation_set(checked, *held_out, data, held_out_weights)
     require_validation(tasks, validation)
     keep_state = any(estimator._keeps_state for estimator in estimators)
     results = train(tasks, data, validation, on_progress=on_progress, keep_state=keep_state)

@@ -22,22 +22,24 @@ ROUNDING = 1e-13  # a relative gap that could be rounding
 
 
 def diagnose_convergence(
-    result: Result, tol: float, max_iter: int, named: bool
+    result: Result, tol: float, goal: float, max_iter: int, named: bool
 ) -> Diagnosis | None:
-    """Return the diagnosis of a fit that did not reach `tol`, or None if it did.
+    """Return the diagnosis of a fit that did not reach its goal, or None if it did.
 
-    `named` is True if the user chose the solver by name.
+    `tol` is the parameter of the user, which asks for a relative duality gap of `goal`. `named` is
+    True if the user chose the solver by name.
     """
     if result.stop_reason in ("tol", "predictions", "diverged"):
         return None
     gap = result.certificate.relative_gap
-    if gap is not None and gap <= tol:  # proven by the final check, for any stop reason
+    if gap is not None and gap <= goal:  # proven by the final check, for any stop reason
         return None
+    asked = "{tol:g}" if goal == tol else f"{{tol:g}}, which asks for {goal:g}"
     if gap is None:
         reached = f"a gradient norm of {result.certificate.gradient_norm:.2g}"
-        asked = "{tol:g} times the norm at zero weights, for standardised features"
+        asked += " times the norm at zero weights, for standardised features"
     else:
-        reached, asked = f"a relative duality gap of {gap:.2g}", "{tol:g}"
+        reached = f"a relative duality gap of {gap:.2g}"
     ended = f"stopped at the limit of floating-point precision ('{result.stop_reason}')"
     remedy = "Raise {tol}, standardise the features, or lower {C}."
     if result.stop_reason == STALLED:

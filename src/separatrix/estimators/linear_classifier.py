@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Hashable
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +35,9 @@ from separatrix.solver_state import State
 from separatrix.training import History, Result
 from separatrix.training.task import Task
 from separatrix.verdict.regions import Region
+
+if TYPE_CHECKING:
+    from separatrix.estimators.checks.validation_rows import Split
 
 ACCEPTED = ("csr", "csc")
 
@@ -90,11 +93,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """Return a key that models with the same validation rows share; None means none."""
         return None
 
-    def _set_aside(
-        self, X: Any, y: Any, sample_weight: Array | None, held_out: tuple[Any, Any]
-    ) -> tuple[Any, Any, Array | None, tuple[Any, Any]]:
+    def _set_aside(self, X: Any, y: Any, sample_weight: Array | None) -> Split | None:
         """Split validation rows off the training rows, if the model asks for it."""
-        return X, y, sample_weight, held_out
+        return None
 
     def _needs_memory(self, has_validation: bool) -> str:
         """Return which parameter needs all rows in memory, as in "probability=5", or ""."""

@@ -240,6 +240,10 @@ class OptimumClassifier(CertifyingClassifier):
         band = find_band(self.tol)
         return float(self.tol) if band is None else SMALLEST_GAP
 
+    def _largest_gap(self) -> float:
+        """Return the largest relative duality gap that gives no warning."""
+        return self._gap_goal()
+
     def _penalty(self) -> tuple[float, float]:
         """Return C and l1_ratio, which `penalty` can override."""
         return own_penalty(self.penalty, self.C, self.l1_ratio)
@@ -354,7 +358,12 @@ class OptimumClassifier(CertifyingClassifier):
             if d.kind != "not_converged"
         ]
         named = self._solver_name() != "auto"
-        missed = diagnose_convergence(result, self._gap_goal(), self.max_iter, named)
+        goal = self._gap_goal()
+        tol = goal if find_band(self.tol) is not None else float(self.tol)
+        missed = None
+        gap = result.certificate.relative_gap
+        if gap is None or gap > self._largest_gap():
+            missed = diagnose_convergence(result, tol, goal, self.max_iter, named)
         separable = any(d.kind == "separable" for d in found)
         if missed is None or separable or self._needed_no_training(result):
             return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+
 from separatrix.data import Dataset
 from separatrix.estimators.checks.validation import as_seed, require_count, require_number
 from separatrix.estimators.scikit_learn_parameters import own_value
@@ -169,6 +171,12 @@ class Perceptron(StochasticClassifier):
         self : object
             The fitted classifier.
         """
+        if np.ndim(sample_weight) == 2:
+            raise ValueError(
+                "The third positional argument of Perceptron.fit is sample_weight, of shape (n,). "
+                f"Got a matrix of shape {np.shape(sample_weight)}. Pass starting weights by name, "
+                "as in fit(X, y, coef_init=W, intercept_init=b)."
+            )
         held_out = X_val, y_val
         return self._fit_from(coef_init, intercept_init, X, y, sample_weight, held_out, on_epoch)
 

@@ -60,7 +60,8 @@ class SGDClassifier(StochasticClassifier):
         Exponent of "invscaling".
     early_stopping : bool, default=False
         Whether to hold out validation rows, and to stop after `n_iter_no_change` epochs in a row
-        without a higher accuracy on them. The weights of the best epoch are kept.
+        without a higher accuracy on them, where rows count by their weights, times those of their
+        classes. The weights of the best epoch are kept.
     validation_fraction : float, default=0.1
         Share of the rows that are held out, drawn from every class.
     n_iter_no_change : int, default=5

@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.model_selection import StratifiedShuffleSplit
 
-from separatrix._sklearn_compat import count_rows, safe_indexing
+from separatrix._sklearn_compat import count_rows
 from separatrix.data import Block, Dataset
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.checks.training_data import make_dataset
@@ -22,6 +21,7 @@ from separatrix.estimators.checks.validation import (
     require_flag,
     require_number,
 )
+from separatrix.estimators.checks.validation_rows import Split, hold_out
 from separatrix.estimators.epoch_classifier import DIVERGED, EpochClassifier
 from separatrix.estimators.fit_many import fit_many
 from separatrix.estimators.scikit_learn_parameters import PENALTIES, own_ratio
@@ -276,34 +276,20 @@ class StochasticClassifier(EpochClassifier):
         if not self.early_stopping:
             return None
         known = isinstance(self.random_state, (int, np.integer))
-        return self.validation_fraction, int(self.random_state) if known else object()
+        seed = int(self.random_state) if known else object()
+        return self.validation_fraction, seed, repr(self.class_weight)
 
     def _needs_memory(self, has_validation: bool) -> str:
         splits = self.early_stopping and not has_validation
         return "early_stopping=True and without X_val" if splits else ""
 
-    def _set_aside(
-        self, X: Any, y: Any, sample_weight: Array | None, held_out: tuple[Any, Any]
-    ) -> tuple[Any, Any, Array | None, tuple[Any, Any]]:
-        if not self.early_stopping or held_out != (None, None):
-            return X, y, sample_weight, held_out
+    def _set_aside(self, X: Any, y: Any, sample_weight: Array | None) -> Split | None:
+        if not self.early_stopping:
+            return None
         self._check_parameters()
         make_dataset(copy(self), X, y, None)  # raises the usual errors
-        split = StratifiedShuffleSplit(
-            1, test_size=self.validation_fraction, random_state=self.random_state
-        )
-        training, validation = next(split.split(np.zeros((count_rows(X), 1)), y))
-        training = np.sort(training)
-        if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight)
-            if not sample_weight[validation].any():
-                raise ValueError(
-                    "The sample weights for validation set are all zero, consider using a "
-                    "different random state."
-                )
-            sample_weight = sample_weight[training]
-        aside = safe_indexing(X, validation), safe_indexing(y, validation)
-        return safe_indexing(X, training), safe_indexing(y, training), sample_weight, aside
+        share, seed = self.validation_fraction, self.random_state
+        return hold_out(X, y, sample_weight, self.class_weight, share, seed)
 
     def _set_fitted(self, result: Result, loss: Loss, classes: Array) -> None:
         state = None if result.state is None else replace(result.state, memory={})

@@ -6,7 +6,8 @@ The first of these that is given decides:
 2. the environment variable SEPARATRIX_THREADS
 3. a limit of threadpoolctl
 4. the environment variable OMP_NUM_THREADS, which joblib sets in its worker processes
-5. 1 in a daemonic process of multiprocessing, such as the workers of a Pool, which share the cores
+5. 1 in a process that multiprocessing has started, such as a worker of a Pool, a
+   ProcessPoolExecutor or Dask, because workers share the cores
 6. the number of available cores
 
 The variables and the cores are read at import, and again in a new process.
@@ -124,9 +125,18 @@ def _default_threads() -> int:
     """Return the number of threads if neither the user nor threadpoolctl sets it."""
     first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     given = int(first) if first.isdecimal() else 0  # OpenMP ignores other texts, too
-    if not given and multiprocessing.current_process().daemon:
+    if not given and _is_worker():
         return 1
     return min(given or available_cores(), MOST_THREADS)
+
+
+def _is_worker() -> bool:
+    """Return whether multiprocessing has started this process.
+
+    A spawned process imports the main script before it has a parent process. It is inheriting then.
+    """
+    inheriting = getattr(multiprocessing.current_process(), "_inheriting", False)
+    return inheriting or multiprocessing.parent_process() is not None
 
 
 def _threads_from_environment() -> int | None:
@@ -153,5 +163,5 @@ _use_default()
 register(KernelThreads)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_use_default)
-# A child of multiprocessing knows only later that it is a daemon.
+# A forked child of multiprocessing knows its parent process only later.
 register_after_fork(_source, lambda _: _use_default())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OrdinalEncoder
@@ -106,7 +107,8 @@ def _classifier_of(model: Any) -> LinearClassifier:
         raise TypeError(
             "Only classifiers of this library, and pipelines and searches that end in one, can be "
             f"exported. Got {type(model).__name__}{end} instead. From a Bundle, export its "
-            "estimator."
+            "estimator. For other objects that contain classifiers of this library, such as "
+            "scikit-learn's searches, call register_onnx() and then skl2onnx.to_onnx."
         )
     return part
 
@@ -116,7 +118,8 @@ def _input_types(model: Any, X: Any) -> list[tuple[str, Any]]:
 
     if X is None:
         d = getattr(model, "n_features_in_", None)
-        if d is None:
+        by_name = hasattr(model, "feature_names_in_") and _selects_columns(model)
+        if d is None or by_name:
             raise ValueError(
                 "to_onnx needs some rows to find the types of the inputs of this "
                 f"{type(model).__name__}. Give rows as in to_onnx(model, X)."
@@ -129,6 +132,12 @@ def _input_types(model: Any, X: Any) -> list[tuple[str, Any]]:
         return [("X", StringTensorType([None]))]
     rows = np.asarray(X[:1].toarray() if hasattr(X, "toarray") else X)
     return [("X", _tensor_type(rows, [None, *rows.shape[1:]]))]
+
+
+def _selects_columns(model: Any) -> bool:
+    """Return whether a step needs the columns of a data frame by name."""
+    best = getattr(model, "best_estimator_", model)
+    return any(isinstance(p, ColumnTransformer) for p in best.get_params(deep=True).values())
 
 
 def _tensor_type(values: Any, shape: list[Any]) -> Any:

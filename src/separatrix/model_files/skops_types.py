@@ -33,4 +33,15 @@ _TYPES = {
     State,
     csr_array,
 }
-SKOPS_TYPES = sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in _TYPES)
+# Named, because this package is below the module `patching` and cannot import it.
+_REPLACEMENTS = {
+    f"separatrix.patching.{name}"
+    for name in (
+        "LinearSVC",
+        "LogisticRegression",
+        "LogisticRegressionCV",
+        "Perceptron",
+        "SGDClassifier",
+    )
+}
+SKOPS_TYPES = sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in _TYPES} | _REPLACEMENTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, ClassVar, Self
@@ -33,6 +34,7 @@ from separatrix.estimators.checks.validation import (
     require_strength,
 )
 from separatrix.estimators.fit_many import finish_fit
+from separatrix.estimators.fit_warnings import user_stacklevel
 from separatrix.estimators.linear_classifier import LinearClassifier, copy_feature_attributes
 from separatrix.estimators.optimum_classifier import OptimumClassifier
 from separatrix.estimators.scikit_learn_parameters import PENALTIES, RATIOS, is_unset
@@ -248,6 +250,14 @@ def _ratios(l1_ratios: Any, penalty: Any) -> Array:
     if not is_unset(penalty):
         require_choice("penalty", penalty, ("auto", *PENALTIES))
     if penalty in RATIOS:
+        if not default and set(as_list("l1_ratios", l1_ratios)) != {RATIOS[penalty]}:
+            warnings.warn(
+                f"l1_ratios={l1_ratios!r} is ignored with penalty={penalty!r}, which is "
+                f"l1_ratio={RATIOS[penalty]:g}. Set penalty='elasticnet' to try all of them, or "
+                "leave l1_ratios out.",
+                UserWarning,
+                stacklevel=user_stacklevel(),
+            )
         return np.array([RATIOS[penalty]])
     if penalty == "elasticnet" and default:
         raise ParameterError(

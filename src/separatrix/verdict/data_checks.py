@@ -57,6 +57,13 @@ def check_rare_class(data: Dataset) -> Diagnosis | None:
     few = counts[rarest]
     if total < RARE_FROM or few >= max(RARE_COUNT, RARE_SHARE * total):
         return None
+    if not few:
+        return Diagnosis(
+            "rare_class",
+            f"No training row of class {data.classes[rarest]!s} has a positive weight.",
+            "Give its rows a positive weight (sample_weight, class_weight), or leave the class "
+            "out.",
+        )
     return Diagnosis(
         "rare_class",
         f"Class {data.classes[rarest]!s} has only {few:,} of {total:,} training rows.",

@@ -59,7 +59,7 @@ def diagnose(
             check_diverged(trace, limits, m),
             check_oscillating(trace, limits, m),
             check_ended_higher(trace, limits, m, objective.loss.convex),
-            check_not_converged(trace, limits, m),
+            check_not_converged(trace, limits, m, objective.data),
             check_overfitting(trace),
             separable[m],
             check_zero_optimum(objective, m, B),

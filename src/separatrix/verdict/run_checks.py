@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from separatrix.data import Dataset
 from separatrix.text import number, percent
 from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import RateLimits, rate_words, rounded_down
@@ -117,9 +118,11 @@ def check_ended_higher(trace: Trace, limits: RateLimits, m: int, convex: bool) -
     )
 
 
-def check_not_converged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
+def check_not_converged(
+    trace: Trace, limits: RateLimits, m: int, data: Dataset
+) -> Diagnosis | None:
     if trace.done_reason == NO_MISTAKES:
-        return _still_mistaken(trace)
+        return _still_mistaken(trace, data, m)
     seen = find_unfinished(trace)
     if seen is None:
         return None
@@ -169,15 +172,16 @@ def _go_faster(step_size: StepSize | None, L: float) -> str:
     return f"Train for more epochs, or raise the learning rate{limit} or the momentum."
 
 
-def _still_mistaken(trace: Trace) -> Diagnosis | None:
+def _still_mistaken(trace: Trace, data: Dataset, m: int) -> Diagnosis | None:
     if trace.stop_reason not in CUT_SHORT or not trace.has_epochs():
         return None
-    right = trace.history["train_accuracy"][-1]
+    right, vary = trace.history["train_accuracy"][-1], data.weights_vary()
+    counted = ", counted with their weights," if vary[m if len(vary) > 1 else 0] else ""
     return Diagnosis(
         "not_converged",
-        f"Every epoch made mistakes. After the last one, {percent(right)} of the training rows are "
-        "classified correctly. The perceptron rule converges only if the classes are linearly "
-        "separable.",
+        f"Every epoch made mistakes. After the last one, {percent(right)} of the training rows"
+        f"{counted} are classified correctly. The perceptron rule converges only if the classes "
+        "are linearly separable.",
         "Train for more epochs, or use a model for overlapping classes, such as logistic "
         "regression.",
     )
