@@ -154,6 +154,21 @@ def test_duplicate_values_are_searched_once(folder):
     assert len(facts("search", "iris", "--C", "1,1.0,10", "--folds", "2")["candidates"]) == 2
 
 
+def test_search_marks_and_names_candidates_with_the_same_score(folder):
+    found = facts("search", "iris", "--folds", "5")
+    best = found["best"]
+    top = max(candidate["mean"] for candidate in found["candidates"])
+    tied = [c["parameters"] for c in found["candidates"] if abs(c["mean"] - top) < 1e-9]
+    assert len(tied) > 1
+    assert [best, *found["ties"]] == tied
+    printed = call("search", "iris", "--folds", "5").stdout
+    assert printed.count("●") == 1
+    table, told = printed.split("The same mean accuracy (○): ")
+    assert table.count("○") == len(found["ties"])
+    for parameters in found["ties"]:
+        assert f"C = {parameters['C']:g}" in told
+
+
 def test_search_prints_the_table_and_the_best_candidate(folder):
     words = ["search", "iris", "--C", "0.01,1,100", "--folds", "3", "--out", "m.sx"]
     text = call(*words).stdout

@@ -24,7 +24,8 @@ from support.command import PEOPLE, call, facts
 
 def test_a_fit_that_did_not_converge_is_reported_and_saved(folder):
     found = call("fit", "iris", "--max-iter", "1", "--out", "m.sx", code=3)
-    assert "Did not converge: newton, 1 iteration" in found.stdout
+    assert "Did not converge: objective" in found.stdout
+    assert "newton, 1 iteration" in found.stdout
     assert "stopped at --max-iter 1 with a" in " ".join(found.stdout.split())
     assert "Raise --max-iter" in " ".join(found.stdout.split())
     assert "Warning" not in found.output

@@ -102,10 +102,85 @@ def test_the_options_of_gradient_descent_are_passed_on():
 
 
 def test_the_learning_rate_is_chosen_from_the_data_and_printed():
-    found = facts("fit", "wine", "--solver", "gradient")
+    found = facts("fit", "wine", "--solver", "gradient", code=3)
     rate = found["model"]["parameters"]["learning_rate"]
     assert any(note.startswith(f"Chose the learning rate {rate:g}") for note in found["notes"])
     assert np.isfinite(rate)
+
+
+@pytest.mark.parametrize(
+    ("given", "epochs"),
+    [
+        (("--learning-rate", "50", "--epochs", "100"), 100),
+        (("--learning-rate", "20", "--epochs", "100"), 100),
+        (("--tol", "1e-3"), 1000),
+    ],
+)
+def test_a_run_that_was_cut_short_above_its_tolerance_did_not_converge(given, epochs, tmp_path):
+    model = tmp_path / "m.sx"
+    words = ("fit", "wine", "--solver", "gradient", *given)
+    printed = " ".join(call(*words, "--out", model, code=3).stdout.split())
+    shown = " ".join(call("show", model).stdout.split())
+    for text in (printed, shown):
+        assert "Did not converge: objective" in text
+        assert "duality gap" in text
+        assert f"gradient, {epochs:,} epochs" in text
+        assert "Converged" not in text
+    found = facts(*words, code=3)
+    assert found["verdict"]["certificate"]["relative_gap"] > 1e-3
+    # A reason is given: that of the oscillation, or that the gap is above the tolerance.
+    reason = "rose in" if "50" in given or "20" in given else "had fallen to 0.001"
+    assert reason in found["verdict"]["diagnoses"][0]["message"]
+    assert "Raise --epochs" in printed or "Lower --learning-rate" in printed
+
+
+def test_a_run_within_its_tolerance_converged_whatever_stopped_it():
+    words = ("fit", "wine", "--solver", "gradient", "--C", "0.01", "--momentum", "0.9")
+    found = facts(*words, "--tol", "1e-3")
+    assert found["verdict"]["stop_reason"] == "tol"
+    assert found["verdict"]["certificate"]["relative_gap"] <= 1e-3
+    assert call(*words, "--tol", "1e-3").stdout.count("Optimal:") == 1
+
+
+def test_patience_without_validation_rows_names_the_options(tmp_path):
+    rows = [f"{k % 7},{k % 3},{'uv'[k % 2]}\n" for k in range(60)]
+    (tmp_path / "a.csv").write_text("x,s,y\n" + "".join(rows))
+    words = ("fit", tmp_path / "a.csv", "--solver", "gradient", "--patience", "5")
+    told = call(*words, "--split", "100/0/0", code=2).stderr
+    assert "--patience needs validation rows" in told
+    assert "--validation" in told
+    assert "--split" in told
+    assert "X_val" not in told
+    assert "patience=None" not in told
+
+
+def test_findings_about_a_feature_name_it(tmp_path):
+    """Only rows of class u have the colour red."""
+    rows = [f"{k % 5 + k % 2},{('blue', 'green')[k % 3 % 2]},{'uv'[k % 2]}\n" for k in range(90)]
+    rows += [f"{k},red,u\n" for k in range(6)]
+    (tmp_path / "a.csv").write_text("size,colour,y\n" + "".join(rows))
+    words = ("fit", tmp_path / "a.csv", "--C", "inf", "--out", tmp_path / "m.sx")
+    for printed in (call(*words, code=3).stdout, call("show", tmp_path / "m.sx").stdout):
+        assert "(by feature 'colour=red' alone)" in " ".join(printed.split())
+    study = ("study", tmp_path / "a.csv", "--l2", "0", "--epochs", "20", "--no-report")
+    study += ("--store", tmp_path / "s.db", "--learning-rate", "0.1")
+    assert "(by feature 'colour=red' alone)" in " ".join(call(*study).stdout.split())
+
+
+@pytest.mark.parametrize("verb", ["fit", "study"])
+def test_unlike_scales_are_to_be_standardised_by_an_option(verb, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{x},{1e5 * z},{'uv'[int(x > 0)]}\n" for x, z in rng.normal(size=(60, 2))]
+    (tmp_path / "a.csv").write_text("x,z,y\n" + "".join(rows))
+    given = {
+        "fit": ("--solver", "gradient"),
+        "study": ("--no-report", "--store", tmp_path / "s.db", "--learning-rate", "1e-9"),
+    }
+    words = (verb, tmp_path / "a.csv", "--as-is", "--epochs", "5", *given[verb])
+    printed = " ".join(call(*words, code=3 if verb == "fit" else 0).stdout.split())
+    assert "feature 'z' has a standard deviation of" in printed
+    assert "--standardise" in printed
+    assert "StandardScaler" not in printed
 
 
 def test_early_stopping_keeps_the_best_epoch(tmp_path, monkeypatch):

@@ -32,14 +32,65 @@ def test_a_run_above_the_stable_rate_oscillates_and_one_below_does_not(small):
 @pytest.mark.slow
 def test_overfitting_is_reported_with_its_epoch_but_not_with_many_rows(small):
     grid = {"learning_rate": [1.0], "epochs": 2000}
-    few = two_classes(noise=1.5, n=30)
-    facts = Study("few", GradientDescentClassifier(), grid).run(*few).facts()
+    X, y, *held_out = two_classes(noise=1.5, n=400)
+    facts = Study("few", GradientDescentClassifier(), grid).run(X[:15], y[:15], *held_out).facts()
     told = [s for s in facts.rows[0].observations if s.startswith("Overfitting since epoch")]
     epoch = int(np.argmin(facts.histories[0][0]["val_loss"])) + 1
     assert told[0].startswith(f"Overfitting since epoch {epoch}:")
     many = two_classes(noise=1.5, n=4000)
     facts = Study("many", GradientDescentClassifier(), grid).run(*many).facts()
     assert not any("Overfitting" in s for s in facts.rows[0].observations)
+
+
+def test_a_run_without_a_finite_optimum_has_not_converged(small):
+    X, y, X_val, y_val = two_classes(noise=0.8)
+    rare = np.zeros((len(X), 1))
+    rare[np.argmax(y)] = 1.0  # a column that only one row has
+    X, X_val = np.hstack([X, rare]), np.hstack([X_val, np.zeros((len(X_val), 1))])
+    grid = {"l2": [0.0, 0.1], "epochs": [5, 500]}
+    estimator = GradientDescentClassifier(learning_rate=1.0)
+    facts = Study("a", estimator, grid).run(X, y, X_val, y_val).facts()
+    for row in facts.rows:
+        said = row.observations[0]
+        if row.parameters["l2"] == 0.0:
+            assert row.converged is False
+            assert not said.startswith("Converged")
+            assert "no finite optimum" in said
+    settled = [row for row in facts.rows if row.observations[0].startswith("Settled")]
+    assert [row.problem for row in settled] == ["separable"] * len(settled)
+    assert settled
+    assert f"{len(settled)} without a finite optimum" in " ".join(facts.verdict.sentences)
+
+
+def test_the_best_run_is_not_told_to_use_a_rate_that_was_worse(small):
+    X, y, X_val, y_val = two_classes(noise=0.3)
+    grid = {"learning_rate": [0.01, 0.1, 30.0], "momentum": [0.0, 0.5]}
+    estimator = GradientDescentClassifier(l2=1e-3, epochs=20)
+    facts = Study("a", estimator, grid).run(X, y, X_val, y_val).facts()
+    best = facts.rows[facts.verdict.best]
+    assert best.parameters["learning_rate"] == 30.0
+    assert any("Oscillates" in words for words in best.observations)
+    text = " ".join(best.observations)
+    assert "Lower the learning rate" not in text
+    assert "With learning rate 0.01 or 0.1, which are stable, it was worse in this study" in text
+
+
+def test_no_run_is_to_be_trained_longer_if_the_longer_run_of_the_study_overfits(small):
+    X, y, *held_out = two_classes(noise=1.5, n=400)
+    grid = {"learning_rate": [0.1], "epochs": [20, 40, 2000]}
+    estimator = GradientDescentClassifier(l2=1e-3)
+    facts = Study("a", estimator, grid).run(X[:15], y[:15], *held_out).facts()
+    first, second, last = facts.rows
+    assert any(s.startswith("Overfitting since epoch") for s in last.observations)
+    told = (
+        "With 2,000 epochs this configuration overfits: its validation loss was lowest at epoch "
+        f"{last.best_epoch}."
+    )
+    for row in (first, second):
+        (sentence,) = (s for s in row.observations if s.startswith("Not converged"))
+        assert sentence.endswith(told)
+        assert "more epochs" not in sentence
+    assert "times as many epochs" not in " ".join(facts.verdict.sentences)
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ MEASURES = ("train_loss", "train_accuracy", "val_loss", "val_accuracy")
         (lambda X, y, X_val, y_val: (X[:, 0], y, X_val, y_val), "2D"),
         (lambda X, y, X_val, y_val: (X * np.nan, y, X_val, y_val), "NaN"),
         (lambda X, y, X_val, y_val: (X, y, X_val, None), "given together"),
-        (lambda X, y, X_val, y_val: (X, y, X_val[:, :2], y_val), "Got 2 columns"),
+        (lambda X, y, X_val, y_val: (X, y, X_val[:, :2], y_val), "Got 2 features"),
         (lambda X, y, X_val, y_val: (X, y, X_val, y_val + 7), "y_val"),
         (lambda X, y, X_val, y_val: (X,), "needs labels"),
     ],

@@ -104,6 +104,10 @@ SITUATIONS = [
               never=("try larger",)),
     Situation("separable: more epochs never converge",
               epochs({"loss": 0.5, **SLOW}, {**SLOW, "endless": True}), 1, never=("try larger",)),
+    Situation("separable: settled is not converged",
+              epochs({"loss": 0.5, **SLOW}, {"unconverged": "separable", "endless": True}), 1,
+              ("2 of 2 configurations did not converge: 1 still changing, 1 without a finite "
+               "optimum.", "did not converge (it has no finite optimum)"), ("try larger",)),
     Situation("equal runs: fewer epochs", epochs({}, {"noisy": True}), 0,
               ("1 other configuration is as good",)),
     Situation("equal runs: converged first",
@@ -260,6 +264,14 @@ SITUATIONS = [
               [made({"learning_rate": rate, "l2": l2}, **(GONE if rate + l2 > 1.1 else {}))
                for rate in (0.1, 1.0, 20.0, 40.0) for l2 in (0.0, 0.5)], 1,
               ("with learning rate 1 (l2 0.5), 20 or 40.",)),
+    Situation("one of six rows", rates({"rows": 6, "wrong": 5, "guessed": 0.5}), 0,
+              ("less accurate than always predicting the most frequent class of these rows "
+               "(50.0 %)",)),
+    Situation("all are untrained",
+              rates({"wrong": 40, "guessed": 0.5, **SLOW}, {"wrong": 40, "guessed": 0.5, **SLOW}),
+              0, ("This is no more accurate than always predicting",)),
+    Situation("better than guessing", rates({"wrong": 39, "guessed": 0.5}), 0,
+              never=("always predicting",)),
     Situation("choice of a solver, not a number",
               [made({"multiclass": "auto"}, loss=0.5), made({"multiclass": "ovr"})], 1),
 ]  # fmt: skip

@@ -136,6 +136,21 @@ def test_divergence_is_ten_times_the_start_for_ten_epochs_or_at_the_end(
     assert all(f"diverging since epoch {kept + 1})" in message for message in told)
 
 
+def test_runs_that_share_their_epochs_agree_on_when_they_diverged():
+    """A run of 4 epochs ends far above its start, and the longer one had recovered in between."""
+    values = [1, 2, 11, 2, 12, 3, 13, *[14] * 20]
+    objective = Objective(Dataset.of(X, Y), LOSSES["softmax"], ElasticNet(0.0, 0.0))
+    stop = Stop(epochs=((2, 4, 26),))
+    found = run(Scripted(values), objective, Model.zeros(3, 1, 3), stop)[0]
+    assert [one.stop_reason for one in found] == ["diverged"] * 3
+    messages = [d.message for one in found for d in one.diagnoses if d.kind == "diverged"]
+    assert "diverging since epoch 2)" in messages[0]
+    for message, since in zip(messages[1:], (4, 6)):
+        told = f"above 10 times its start for the first time in epoch 2, and from epoch {since} to"
+        assert told in message
+    assert [one.best_epoch for one in found] == [1, 3, 5]
+
+
 def test_a_rule_that_does_not_descend_diverges_only_to_infinity():
     objective = Objective(Dataset.of(X, Y), LOSSES["softmax"], ElasticNet(0.0, 0.0))
     for values, reason in [([0, 1e-3, *[1] * 20], "epochs"), ([0, 1, np.inf, 1], "diverged")]:

@@ -5,11 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax, softmax
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from separatrix import GradientDescentClassifier
+from separatrix import GradientDescentClassifier, load
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = scale(X)
@@ -63,6 +64,50 @@ def test_a_divergence_from_a_flat_place_names_both_limits():
     assert "the stability limit at the starting weights" in found.message
     assert f"flatter at the weights of epoch {kept}, the last before it diverged" in found.message
     assert quoted("where the limit is", found.message) == pytest.approx(at_kept, rel=0.051)
+
+
+def test_a_divergence_below_the_limit_at_its_weights_names_the_curvature_along_the_step():
+    """Rate 5 is below the limit 7.8 at the weights of epoch 10, but the next step rises."""
+    iris = load("iris")
+    train = iris.splits["train"]
+    A, y = (np.asarray(values)[train] for values in (iris.table, iris.y))
+    y = np.unique(y, return_inverse=True)[1]
+    model, found = diverged((A, y), learning_rate=5.0)
+    kept = model.best_epoch_
+    rows, labels = np.column_stack([A, np.ones(len(A))]), np.eye(3)[y]
+    W = np.zeros((5, 3))
+    for _ in range(kept + 1):
+        before, last = W, softmax_loss(rows, labels, W)
+        W = W - 5.0 * softmax_gradient(rows, labels, W)
+    # The curvature along the step, integrated: 2 (P(w + s) - P(w) - <g, s>) / |s|^2.
+    s = W - before
+    slope = np.sum(softmax_gradient(rows, labels, before) * s)
+    mean = 2.0 * (softmax_loss(rows, labels, W) - last - slope) / np.sum(s * s)
+    assert kept == 10
+    at_kept = quoted("where the limit is", found.message)
+    assert 2.0 / mean < 5.0 < at_kept
+    assert quoted("the mean curvature is", found.message) == pytest.approx(mean, rel=0.051)
+    assert quoted("for which the limit is", found.message) == pytest.approx(2 / mean, rel=0.051)
+    assert f"rose from {last:.3g} to {softmax_loss(rows, labels, W):.3g}" in found.message
+    assert "Lower the learning rate to 0.0" in found.remedy
+
+
+def test_no_curvature_is_quoted_if_the_rate_changes_between_epochs():
+    """The rate of the last epoch is not that of the step which left the flat place."""
+    iris = load("iris")
+    A, y = (np.asarray(values)[iris.splits["train"]] for values in (iris.table, iris.y))
+    for decay in (1e-6, 1e-4, 1e-2):
+        options = {"learning_rate": 5.0, "schedule": "exponential", "decay": decay}
+        assert "mean curvature" not in diverged((A, y), **options)[1].message
+
+
+def softmax_gradient(rows, labels, W):
+    P = softmax(rows @ W, axis=1)
+    return rows.T @ (P - labels) / len(rows)
+
+
+def softmax_loss(rows, labels, W):
+    return -np.mean(np.sum(labels * log_softmax(rows @ W, axis=1), axis=1))
 
 
 def test_a_divergence_after_other_rises_names_the_first_of_them():

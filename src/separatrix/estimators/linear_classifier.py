@@ -115,7 +115,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = result.history.epochs
         self.best_epoch_ = result.best_epoch
         self.certificate_ = result.certificate
-        self.diagnoses_ = result.diagnoses
+        mapped = self._feature_map_key() is not None  # its features are those of the map
+        names = None if mapped else getattr(self, "feature_names_in_", None)
+        self.diagnoses_ = [found.with_names(names) for found in result.diagnoses]
         self.stop_reason_ = result.stop_reason
         self._objective_words = result.objective
 

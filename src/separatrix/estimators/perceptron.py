@@ -171,7 +171,7 @@ class Perceptron(StochasticClassifier):
         self : object
             The fitted classifier.
         """
-        if np.ndim(sample_weight) == 2:
+        if np.asarray(sample_weight).ndim == 2:
             raise ValueError(
                 "The third positional argument of Perceptron.fit is sample_weight, of shape (n,). "
                 f"Got a matrix of shape {np.shape(sample_weight)}. Pass starting weights by name, "

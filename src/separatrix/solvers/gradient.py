@@ -208,8 +208,8 @@ class Gradient(Solver):
         if self.rule in ADAM_RULES or changes or self._averages():
             return None
         mu = 0.0 if self.rule == "plain" else float(self.momentum[model])
-        times, formula = stable_multiple(self.rule, mu)
-        return StepSize(float(self.rate(epoch)[model]), mu, times, formula, self.batch_size)
+        rate, first = float(self.rate(epoch)[model]), float(self.rate(1)[model])
+        return StepSize(rate, mu, *stable_multiple(self.rule, mu), self.batch_size, rate == first)
 
     def _with_parameters(self, value: Callable[[str], Array]) -> Self:
         parameters: dict[str, Any] = {name: value(name) for name in PER_MODEL}

@@ -224,9 +224,8 @@ class _Batch:
 
     def _save_sane(self) -> None:
         """Keep this epoch's weights if they are sane, since the next epoch may spoil them."""
-        if (
-            self._unsaved.any() and self.running_models.sane is self.start_model
-        ):  # which is not changed
+        # The start is not changed.
+        if self._unsaved.any() and self.running_models.sane is self.start_model:
             self.running_models.sane = self.start_model.copy()
         copy_weights(self.running_models.sane, self.state.model, self._unsaved)
         self._unsaved = np.zeros(len(self.running), bool)
@@ -351,6 +350,7 @@ class _Batch:
             self.start_value,
             self.offset,
             whole_data=self.whole_data,
+            validation=self.all_validation,
         )
         out: list[list[Result | None]] = [[None] * len(p) for p in self.all_stop.epochs]
         for f, result in zip(self.finished, found):

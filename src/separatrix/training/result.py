@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -73,6 +74,7 @@ def make_results(
     offset: int,
     *,
     whole_data: bool,
+    validation: Objective | None = None,
 ) -> list[Result]:
     """Certify and diagnose the models that were read off, as one batch.
 
@@ -83,6 +85,7 @@ def make_results(
     start, start_value : weights and objective (B,) before the first epoch
     offset : epochs of an earlier run, which only learning-rate schedules count
     whole_data : False if the rows are only a part of the data
+    validation : the objective on the validation rows
     """
     own = objective.select(np.array([f.model for f in finished]))
     certificates = _certify_all(finished, own)
@@ -100,6 +103,7 @@ def make_results(
             descends=solver.descends,
             done_reason=solver.done_reason,
             kept_epoch=f.kept_epoch,
+            val_rows=math.inf if validation is None else validation.data.n_samples,
         )
         for f, epochs, certificate in zip(finished, histories, certificates)
     ]

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from separatrix.data import Block, Dataset
+from separatrix.errors import Message
 from separatrix.losses import OneVsRest
 from separatrix.matrix import Array, column_moments
 from separatrix.model import Model
 from separatrix.objective import Objective
-from separatrix.verdict.diagnosis import Diagnosis
+from separatrix.verdict.diagnosis import Column, Diagnosis
 from separatrix.verdict.separability import Separation, measure_separations, separating_directions
 
 SCALE_RATIO = 1e3  # largest standard deviation of a feature over the smallest
@@ -38,10 +39,14 @@ def check_scales(data: Dataset, features: Sequence[str] = ()) -> Diagnosis | Non
         return None
     return Diagnosis(
         "scales",
-        f"The features are on very different scales: {_column(wide, features)} has a "
-        f"standard deviation of {spreads[wide]:.3g}, {_column(narrow, features)} has "
-        f"{spreads[narrow]:.3g}. No single learning rate "
-        "suits both.",
+        Message(
+            "The features are on very different scales: {wide} has a standard deviation of "
+            "{most:.3g}, {narrow} has {least:.3g}. No single learning rate suits both.",
+            wide=_column(wide, features),
+            most=float(spreads[wide]),
+            narrow=_column(narrow, features),
+            least=float(spreads[narrow]),
+        ),
         "Standardise the features first, for example with scikit-learn's StandardScaler.",
     )
 
@@ -61,7 +66,7 @@ def check_rare_class(data: Dataset) -> Diagnosis | None:
         )
     return Diagnosis(
         "rare_class",
-        f"Class {data.classes[rarest]!s} has only {few} of {total} training rows.",
+        f"Class {data.classes[rarest]!s} has only {few:,} of {total:,} training rows.",
         "Give its samples more weight (sample_weight), collect more, or merge it with another "
         "class.",
     )
@@ -123,11 +128,13 @@ def _diagnose_separable(
             "weights grow, and there is no finite optimum."
         )
     else:
-        seen = (
+        seen = Message(
             "The classes are partly separable: as the weights grow in one direction, the loss of "
-            f"{apart.falling:,} of {apart.rows:,} rows keeps falling, and the loss of no row rises."
-            " Without a penalty there is no finite optimum"
-            f"{_separation_words(objective, direction, apart, features)}."
+            "{falling:,} of {rows:,} rows keeps falling, and the loss of no row rises. Without a "
+            "penalty there is no finite optimum{how}.",
+            falling=apart.falling,
+            rows=apart.rows,
+            how=_separation_words(objective, direction, apart, features),
         )
     return Diagnosis(
         "separable",
@@ -148,8 +155,10 @@ def _separation_words(
     if names:
         return f" (classes {', '.join(names)} are separated from all others)"
     used = np.flatnonzero(direction.W.any(axis=(1, 2)))
-    return f" (by {_column(used[0], features)} alone)" if len(used) == 1 else ""
+    if len(used) != 1:
+        return ""
+    return Message(" (by {one} alone)", one=_column(used[0], features))
 
 
-def _column(number: int, features: Sequence[str]) -> str:
-    return features[number] if len(features) else f"column {number}"
+def _column(number: int, features: Sequence[str]) -> Column | str:
+    return features[number] if len(features) else Column(int(number))

@@ -12,7 +12,7 @@ from separatrix.model import Model
 from separatrix.objective import Objective
 from separatrix.text import counted
 from separatrix.verdict.smoothness import local_curvature, smoothness
-from separatrix.verdict.trace import StepSize, Trace, find_unfinished
+from separatrix.verdict.trace import ROUNDING, StepSize, Trace, find_unfinished
 
 
 class RateLimits:
@@ -21,6 +21,7 @@ class RateLimits:
     Attributes
     ----------
     L : (B,) smoothness constants: rates below 2/L are stable at all weights; NaN if unknown
+    l1 : (B,) the strength of the L1 penalty
     l2 : (B,) the curvature of the penalty, which limits the rate if that of the loss is unknown
     at_start, at_kept : (B,) the largest eigenvalues of the Hessian at the starting and at the kept
         weights, which are the last sane ones of a run that diverged; NaN if unknown
@@ -39,7 +40,7 @@ class RateLimits:
         )
         slow = np.array([find_unfinished(t) is not None for t in traces])
         self.L, self.at_start, self.at_kept = (np.full(B, np.nan) for _ in range(3))
-        self.l2 = objective.strengths(B)[1]
+        self.l1, self.l2 = objective.strengths(B)
         wanted = np.flatnonzero(troubled | slow)
         if len(wanted):
             L = smoothness(objective.select(wanted), _stack(models, wanted))
@@ -93,13 +94,38 @@ class RateLimits:
             flat = f" The objective is flatter at {kept}"
             if self.at_kept[m] > 0.0:
                 flat += f", where the limit is {step.stable_times / self.at_kept[m]:.2g}"
-            words += f"{flat}."
+            words += f"{flat}{self._leaving_words(m, step, trace)}."
         if trace.is_noisy() and (step.rate <= limit or blew_up_elsewhere):
             words += (
                 " Limits hold for steps on all rows; a batch of "
                 f"{counted(step.batch_size or 1, 'row')} can be more curved, and its limit lower."
             )
         return words
+
+    def _leaving_words(self, m: int, step: StepSize, trace: Trace) -> str:
+        """Say that a run diverged although its rate is below the limit at the kept weights.
+
+        A step of plain gradient descent from w with gradient g has the length rate |g|. Along it,
+        P(w - rate g) = P(w) - rate |g|^2 + curvature (rate |g|)^2 / 2, which is above P(w) if the
+        rate is above 2 / curvature. The curvature is a weighted mean of those along the step.
+        """
+        leaves = ", but that holds near these weights only"
+        at = trace.kept_epoch
+        if not 0 < at < len(trace.history["objective"]):
+            return ""
+        before, after = trace.history["objective"][at - 1 : at + 1]
+        norm = float(trace.history["gradient_norm"][at - 1])
+        length = step.rate * norm
+        if not step.is_plain() or self.l1[m] > 0.0 or not length > 0.0:
+            return f"{leaves}, and the steps left them"
+        mean = 2.0 * (after - before + length * norm) / length**2
+        if not step.stable_times / step.rate < mean < np.inf or mean > self.L[m] * (1.0 + ROUNDING):
+            return f"{leaves}, and the steps left them"
+        return (
+            f"{leaves}. The next step left them: along it the mean curvature is {mean:.2g}, for "
+            f"which the limit is {step.stable_times / mean:.2g}, and the objective rose from "
+            f"{before:.3g} to {after:.3g}"
+        )
 
     def _local(self, m: int, step: StepSize, trace: Trace) -> float:
         """The curvature that explains a run: the larger one of the start and of the kept weights.

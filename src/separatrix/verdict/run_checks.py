@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from separatrix.data import Dataset
@@ -20,6 +22,7 @@ from separatrix.verdict.trace import (
 RISEN = 0.01  # a rise of the validation loss that counts, relative to its lowest value ...
 FALLEN = 0.005  # a fall of the training loss that counts
 RISEN_OF_START = 0.01  # ... and to the start: a rise from 1e-5 to 2e-5 is no overfitting
+RISEN_IN_ALL = math.log(20.0)  # ... and over all rows: few rows are no evidence for a small rise
 
 
 def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
@@ -30,23 +33,29 @@ def check_diverged(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None
     positive = values[values > 0.0]
     sane = values <= DIVERGED_TIMES * (positive[0] if len(positive) else np.inf)
     since = int(np.flatnonzero(sane)[-1]) + 1 if sane.any() else 0
+    above = int(np.flatnonzero(~sane)[0])
     rises = trace.rises()
-    first = f"first rise in epoch {rises[0]}, " if len(rises) and rises[0] < since else ""
-    seen = (
-        f"The objective rose from {number(trace.start, 3)} to {number(last, 3)} ({first}diverging "
-        f"since epoch {since})."
+    first = f"first rise in epoch {rises[0]}, " if len(rises) and rises[0] < above else ""
+    # Longer runs of the same configuration agree on the first such epoch.
+    when = (
+        f"diverging since epoch {since}"
+        if above == since
+        else f"above {DIVERGED_TIMES:g} times its start for the first time in epoch {above}, and "
+        f"from epoch {since} to its end"
     )
+    seen = f"The objective rose from {number(trace.start, 3)} to {number(last, 3)} ({first}{when})."
     return Diagnosis(
         "diverged",
         f"{seen} {limits.describe(m, trace)}".strip(),
-        f"{limits.lower(m, trace.step_size)}. {_kept_words(trace)}",
+        f"{limits.lower(m, trace.step_size)}. {_kept_words(trace, above == since)}",
     )
 
 
-def _kept_words(trace: Trace) -> str:
+def _kept_words(trace: Trace, once: bool) -> str:
     if not trace.kept_epoch:
         return "The starting weights were kept."
-    return f"The weights of epoch {trace.kept_epoch}, before the divergence, were kept."
+    when = "before the divergence" if once else "the last not far above the start"
+    return f"The weights of epoch {trace.kept_epoch}, {when}, were kept."
 
 
 def check_oscillating(trace: Trace, limits: RateLimits, m: int) -> Diagnosis | None:
@@ -129,10 +138,13 @@ def check_overfitting(trace: Trace) -> Diagnosis | None:
     last = measured[-1]
     if trace.kept_epoch == lowest + 1:
         return None  # the weights of that epoch were kept
+    if trace.still_swings() and not trace.is_noisy():
+        return None  # the losses rise and fall with the weights, in training too
     # The minimum of the last epochs, so that one upswing of an oscillation does not count.
     rise = val[measured[-max(len(measured) // 10, 2) :]].min() - val[lowest]
     start = max(val[measured[0]], trace.start)
     counts = rise > RISEN * val[lowest] and rise > RISEN_OF_START * start
+    counts = counts and rise * trace.val_rows > RISEN_IN_ALL
     if not (counts and train[last] < (1.0 - FALLEN) * train[lowest]):
         return None
     return Diagnosis(

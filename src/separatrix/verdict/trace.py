@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -28,6 +29,7 @@ class StepSize:
     """The learning rate and momentum of a run, and which rates are stable.
 
     A rate up to `stable_times` / curvature is stable; `formula` is the formula of `stable_times`.
+    `constant` is False if the rate of the last epoch, `rate`, is not that of all epochs.
     """
 
     rate: float
@@ -35,6 +37,7 @@ class StepSize:
     stable_times: float
     formula: str
     batch_size: int | None = None
+    constant: bool = True
 
     def safe_rate(self, L: float) -> float:
         """Return a rate that is stable at all weights if every step is on all rows.
@@ -42,6 +45,10 @@ class StepSize:
         L bounds the curvature. The limit 2 (1 + momentum) / L holds on a quadratic only.
         """
         return min(self.stable_times, 2.0) / L
+
+    def is_plain(self) -> bool:
+        """Whether every step is the gradient on all rows times the same rate."""
+        return self.constant and self.momentum == 0.0 and self.batch_size is None
 
 
 def stable_multiple(rule: str, momentum: float) -> tuple[float, str]:
@@ -64,7 +71,8 @@ class Trace:
     """The facts of a run for its diagnosis: history, objective at the start, end and step size.
 
     `descends` is False for a rule that does not decrease the objective, such as the perceptron's.
-    `done_reason` is the stop reason that the solver itself can give.
+    `done_reason` is the stop reason that the solver itself can give, and `val_rows` the number of
+    validation rows, inf if it is unknown.
     """
 
     history: Mapping[str, Array]
@@ -75,6 +83,7 @@ class Trace:
     descends: bool = True
     done_reason: str = ""
     kept_epoch: int = 0
+    val_rows: float = math.inf
 
     @property
     def objective(self) -> Array:

@@ -68,13 +68,12 @@ def search_page(
 
 def _about_best(facts: Mapping[str, Any], best: Mapping[str, Any]) -> str:
     scoring = facts["scoring"]
-    found = [c for c in facts["candidates"] if c["mean"] == best["mean"]]
     text = (
         f"Mean {scoring} {_score(scoring, best['mean'])} over {facts['folds']} folds, standard "
         f"deviation {_score(scoring, best['deviation'])}."
     )
-    if len(found) > 1:
-        text += f" {counted(len(found) - 1, 'other candidate')} reached the same mean."
+    if facts["ties"]:
+        text += f" {counted(len(facts['ties']), 'other candidate')} reached the same mean."
     return text
 
 
@@ -126,7 +125,7 @@ def _row(number: int, candidate: Mapping[str, Any], facts: Mapping[str, Any]) ->
     return {
         "number": number,
         "name": describe_configuration(parameters),
-        "kind": "best" if parameters == facts["best"] else "worse",
+        "kind": _kind(parameters, facts),
         "values": list(parameters.values()),
         "words": words,
         "cells": [*parameters.values(), *values],
@@ -136,6 +135,12 @@ def _row(number: int, candidate: Mapping[str, Any], facts: Mapping[str, Any]) ->
         "merit": None if candidate["mean"] is None else -candidate["mean"],
         "observations": [f"Scores of the folds: {spread}."],
     }
+
+
+def _kind(parameters: Mapping[str, float], facts: Mapping[str, Any]) -> str:
+    if parameters == facts["best"]:
+        return "best"
+    return "same" if parameters in facts["ties"] else "worse"
 
 
 def _score(scoring: str, value: float | None) -> str:

@@ -200,6 +200,7 @@ _PROBLEMS = {
     "oscillating": "oscillating",
     "noisy": "noisy steps",
     "ended_higher": "ended above its start",
+    "separable": "no finite optimum",
     "overfitting": "overfitting",
 }
 

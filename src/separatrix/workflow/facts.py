@@ -12,16 +12,23 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.errors import message_of
 from separatrix.estimators import GradientDescentClassifier
+from separatrix.estimators.epoch_classifier import EpochClassifier
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.features.preparation import Preparation
 from separatrix.matrix import Array
 from separatrix.metrics import measure
 from separatrix.readers import Source
+from separatrix.text import counted
+from separatrix.verdict.certificate import SMALL_GAP
+from separatrix.verdict.diagnosis import Diagnosis
+from separatrix.verdict.trace import CUT_SHORT
 from separatrix.workflow.gradient_descent import remedy_of
 from separatrix.workflow.model_families import GRADIENT, ModelFamily
 
 # Kinds of diagnoses that mean that the fit did not converge.
 UNFIT = frozenset({"diverged", "not_converged", "noisy", "separable"})
+# Kinds that say why, so that no other reason is needed.
+REASONS = UNFIT | {"oscillating", "ended_higher"}
 
 
 @contextmanager
@@ -45,6 +52,9 @@ def verdict_facts(model: LinearClassifier) -> dict[str, Any]:
     found = model.diagnoses_
     if model.stop_reason_ == "patience":  # early stopping does not aim at the optimum
         found = [d for d in found if d.kind not in UNFIT or d.kind == "diverged"]
+    proven = not isinstance(model, EpochClassifier) or _is_proven(model)
+    if not proven and not any(d.kind in REASONS for d in found):
+        found = [_stopped_too_soon(model), *found]
     diagnoses = [
         {
             "kind": d.kind,
@@ -55,7 +65,7 @@ def verdict_facts(model: LinearClassifier) -> dict[str, Any]:
     ]
     solver = GRADIENT if descends else getattr(model, "solver_", None)
     return {
-        "converged": not any(d.kind in UNFIT for d in found),
+        "converged": proven and not any(d.kind in UNFIT for d in found),
         "stop_reason": model.stop_reason_,
         "iterations": model.history_.epochs,
         "best_epoch": model.best_epoch_ if descends else None,
@@ -64,6 +74,33 @@ def verdict_facts(model: LinearClassifier) -> dict[str, Any]:
         "certificate": None if solver is None else asdict(model.certificate_),
         "diagnoses": diagnoses,
     }
+
+
+def _is_proven(model: EpochClassifier) -> bool:
+    """Whether the stop reason or the duality gap proves that a run of epochs is where it should be.
+
+    A run that was cut short is proven by its gap alone: a loss that no longer falls proves nothing.
+    """
+    gap = model.certificate_.relative_gap
+    return model.stop_reason_ not in CUT_SHORT or (gap is not None and gap <= _largest_gap(model))
+
+
+def _largest_gap(model: EpochClassifier) -> float:
+    """Return the largest relative duality gap of a model that converged."""
+    tol = model.tol if isinstance(model, GradientDescentClassifier) else None
+    return SMALL_GAP if tol is None else float(tol)
+
+
+def _stopped_too_soon(model: EpochClassifier) -> Diagnosis:
+    gap, epochs = model.certificate_.relative_gap, counted(model.history_.epochs, "epoch")
+    return Diagnosis(
+        "not_converged",
+        f"Training stopped after {epochs} without a proof of convergence."
+        if gap is None
+        else f"Training stopped after {epochs}, before the relative duality gap, {gap:.1e}, had "
+        f"fallen to {_largest_gap(model):g}.",
+        "Train for more epochs.",
+    )
 
 
 def measure_model(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from separatrix.cluster import Cluster
+from separatrix.errors import Message, OptionError, Parameter
 from separatrix.estimators import fit_many
 from separatrix.estimators.linear_classifier import LinearClassifier
 from separatrix.estimators.optimum_classifier import OptimumClassifier
@@ -85,6 +86,18 @@ def fit_prepared(
     estimator: LinearClassifier
     if options.solver == GRADIENT:
         descent = GradientOptions() if descent is None else descent
+        if descent.patience is not None and "validation" not in prepared.X:
+            raise OptionError(
+                Message(
+                    "{patience} needs validation rows, and {name} has none. Name a file with "
+                    "{validation}, set aside a part with {split}, or leave out {patience}.",
+                    patience=Parameter("patience"),
+                    name=prepared.source.name,
+                    validation=Parameter("validation"),
+                    split=Parameter("split"),
+                ),
+                "patience",
+            )
         estimator, chosen = build_gradient_descent(family, options, descent, X, y, weights)
         notes = [*notes, *chosen]
         if "validation" in prepared.X:
@@ -99,6 +112,8 @@ def fit_prepared(
     with collect_convergence_warnings():  # the verdict has the same diagnoses
         fit_many([estimator], X, y, weights, on_progress=on_progress, **held_out)
     seconds = time.perf_counter() - began
+    names = prepared.preparation.feature_names_out
+    estimator.diagnoses_ = [found.with_names(names) for found in estimator.diagnoses_]
     metrics = {
         part: measure_model(estimator, matrix, prepared.y[part], prepared.weights.get(part))
         for part, matrix in prepared.X.items()

@@ -41,6 +41,9 @@ _REMEDIES = {
     "the learning rate": "{learning_rate}",
     "the momentum": "{momentum}",
     "(patience": "({patience}",
+    "Standardise the features first, for example with scikit-learn's StandardScaler": (
+        "Use {standardise}"
+    ),
     "raise l2": "lower {C}",
     "Add a penalty (l2)": "Use a finite {C}",
 }
@@ -120,6 +123,7 @@ def remedy_of(remedy: str) -> Message:
         template = template.replace(words, parameters)
     named = ("learning_rate", "momentum", "batch_size", "patience", "C", "epochs")
     values = {name: Parameter(name) for name in named}
+    values["standardise"] = Parameter("standardise", True)
     if found := re.search(r"epochs=(\d+)", template):
         template = template.replace(found[0], "{epochs}")
         values["epochs"] = Parameter("epochs", int(found[1]))

@@ -45,25 +45,33 @@ def verdict_words(verdict: dict[str, Any]) -> VerdictWords:
     effort = _effort(verdict)
     if verdict["stop_reason"] == "interrupted":
         return VerdictWords("bad", "Interrupted", "kept the model of the last iteration", effort)
-    if not verdict["converged"]:
-        return VerdictWords("bad", "Did not converge", "", effort)
     certificate = verdict["certificate"]
+    kind, lead = _lead(verdict)
     if certificate is None:
-        return VerdictWords("good", "Converged", "an epoch without mistakes", effort)
-    lead = "Optimal"
-    if verdict["solver"] == GRADIENT and verdict["stop_reason"] != "tol":
-        lead = "Converged"
-    if verdict["stop_reason"] == "patience":
-        lead = f"Stopped early and kept epoch {verdict['best_epoch']}"
-    if certificate["relative_gap"] is not None:
+        details = "an epoch without mistakes" if kind == "good" else ""
+    elif certificate["relative_gap"] is not None:
         gap = f"{certificate['gap']:.1e} (relative {certificate['relative_gap']:.1e})"
         details = f"objective {certificate['primal']:.6g}, duality gap {gap}"
-        return VerdictWords("good", lead, details, effort)
-    details = (
-        f"objective {certificate['primal']:.6g}, gradient norm {certificate['gradient_norm']:.1e} "
-        "(no duality gap: it needs a convex loss and a penalty)"
-    )
-    return VerdictWords("good", "Converged" if lead == "Optimal" else lead, details, effort)
+    else:
+        details = (
+            f"objective {certificate['primal']:.6g}, gradient norm "
+            f"{certificate['gradient_norm']:.1e} (no duality gap: it needs a convex loss and a "
+            "penalty)"
+        )
+    return VerdictWords(kind, lead, details, effort)
+
+
+def _lead(verdict: dict[str, Any]) -> tuple[str, str]:
+    """Return whether a fit ended well, and its end in a word or two."""
+    if not verdict["converged"]:
+        return "bad", "Diverged" if verdict["stop_reason"] == "diverged" else "Did not converge"
+    if verdict["stop_reason"] == "patience":
+        return "good", f"Stopped early and kept epoch {verdict['best_epoch']}"
+    certificate = verdict["certificate"]
+    by_gap = certificate is not None and certificate["relative_gap"] is not None
+    # The tolerance of other solvers is strict, and their gap is below it.
+    strict = verdict["solver"] != GRADIENT or verdict["stop_reason"] == "tol"
+    return "good", "Optimal" if by_gap and strict else "Converged"
 
 
 def why_stopped(verdict: dict[str, Any]) -> str:

@@ -185,6 +185,9 @@ def _report(output: Output, facts: dict[str, Any]) -> None:
     if facts["certified"] is None:
         output.say(_table(facts))
         output.say(f"Best by {facts['folds']}-fold cross-validation: {_words(facts['best'])}.")
+        if facts["ties"]:
+            tied = " and ".join(map(_words, facts["ties"]))
+            output.say(f"The same mean {facts['scoring']} (○): {tied}. The first in the grid wins.")
     else:
         for sentence in facts["certified"]["sentences"]:
             output.say(sentence)
@@ -240,6 +243,7 @@ def _table(facts: dict[str, Any]) -> Any:
     table = tables.plain_table(f"  {names[0]}", others)
     for candidate in facts["candidates"]:
         chosen = candidate["parameters"] == facts["best"]
+        tied = candidate["parameters"] in facts["ties"]
         first, *rest = (f"{candidate['parameters'][name]:g}" for name in names)
         scores = [
             "–" if candidate[key] is None else f"{candidate[key]:.5f}"
@@ -247,7 +251,7 @@ def _table(facts: dict[str, Any]) -> Any:
         ]
         if facts["interrupted"]:
             scores.append(f"{candidate['folds_done']} of {facts['folds']}")
-        mark = "●" if chosen else " "
+        mark = "●" if chosen else "○" if tied else " "
         style = "bold green" if chosen else ""
         table.add_row(*(Text(cell, style) for cell in [f"{mark} {first}", *rest, *scores]))
     return tables.spaced(table)

@@ -14,6 +14,10 @@ from separatrix.estimators.checks.class_weights import with_class_weights
 from separatrix.estimators.checks.training_data import as_weights, number_classes
 from separatrix.matrix import Array
 
+WITHOUT_WEIGHT = (  # the words of scikit-learn
+    "The sample weights for validation set are all zero, consider using a different random state."
+)
+
 
 class Split(NamedTuple):
     """Training rows, and validation rows (X_val, y_val) with their weights."""
@@ -34,18 +38,18 @@ def hold_out(
     """
     X = X.tocsr() if sp.issparse(X) else X  # other formats have no rows to select
     y, row_numbers = column_or_1d(y), np.zeros((count_rows(X), 1))
-    columns = np.shape(sample_weight)[1] if np.ndim(sample_weight) == 2 else 1
-    s = as_weights(sample_weight, row_numbers, columns)
+    given = None if sample_weight is None else np.asarray(sample_weight)
+    columns = given.shape[1] if given is not None and given.ndim == 2 else 1
+    if given is not None and not given.any():
+        raise ValueError(WITHOUT_WEIGHT)
+    s = as_weights(given, row_numbers, columns)
     split = StratifiedShuffleSplit(1, test_size=fraction, random_state=random_state)
     training, validation = next(split.split(row_numbers, y))
     training = np.sort(training)
     classes, numbers = number_classes(y)
     weights = with_class_weights(s, numbers, classes, [class_weight] * columns)
     if weights is not None and not weights[validation].any(axis=0).all():
-        raise ValueError(
-            "The sample weights for validation set are all zero, consider using a different "
-            "random state."
-        )
+        raise ValueError(WITHOUT_WEIGHT)
     return Split(
         safe_indexing(X, training),
         safe_indexing(y, training),

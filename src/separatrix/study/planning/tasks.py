@@ -29,6 +29,7 @@ class StudyTasks:
     tasks: list[Task]
     data: Dataset
     validation: Dataset | None
+    feature_names: list[str] | None = None
 
     @classmethod
     def from_plan(cls, plan: StudyPlan, data: StudyData) -> StudyTasks:
@@ -64,7 +65,7 @@ class StudyTasks:
                     )
                 )
             tasks.append(task)
-        return cls(plan, estimators, tasks, training, data.validation)
+        return cls(plan, estimators, tasks, training, data.validation, data.facts.feature_names)
 
     @cached_property
     def own_weights(self) -> bool:

@@ -1,8 +1,10 @@
-"""Advice of a study: where values beyond the grid may be better."""
+"""Advice of a study: where values beyond the grid may be better, and what its runs refute."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from separatrix.study.results.comparison import (
@@ -11,6 +13,7 @@ from separatrix.study.results.comparison import (
     is_number,
     is_too_short,
 )
+from separatrix.study.results.facts import Row
 from separatrix.text import value_words
 from separatrix.verdict.rate_limits import rounded_down
 
@@ -117,3 +120,47 @@ def extend_words(best: FinishedConfiguration, name: str, side: str) -> str:
     if name == "learning_rate" and side == "high" and best.row.safe_rate:
         limit = f" (up to {rounded_down(best.row.safe_rate)} is stable)"
     return f"The best {shown}, {value}, is the {word} in the grid: try {way} values{limit}."
+
+
+def without_refuted_advice(rows: Sequence[Row]) -> list[Row]:
+    """Replace the advice to lower the learning rate of the best row if lower rates were worse.
+
+    They are those of the same configuration that are stable at all weights.
+
+    >>> advice = "Oscillates: It rose. Lower the learning rate to 0.5 or less."
+    >>> rows = [Row(0, {"learning_rate": 0.1}, "done", mark="worse"),
+    ...         Row(1, {"learning_rate": 1.0}, "done", mark="best", observations=[advice],
+    ...             stable_rate=0.5)]
+    >>> without_refuted_advice(rows)[1].observations
+    ['Oscillates: It rose. With learning rate 0.1, which is stable, it was worse in this study.']
+    """
+    return [
+        replace(row, observations=[_refuted(words, row, rows) for words in row.observations])
+        if row.mark == "best"
+        else row
+        for row in rows
+    ]
+
+
+def _refuted(words: str, best: Row, rows: Sequence[Row]) -> str:
+    stable, own = best.safe_rate, _without_rate(best)
+    lower = [
+        row
+        for row in rows
+        if stable and row is not best and _without_rate(row) == own and _rate(row) <= stable
+    ]
+    if not lower or not all(row.mark == "worse" for row in lower):
+        return words
+    verb = "is" if len(lower) == 1 else "are"
+    values = " or ".join(f"{rate:g}" for rate in sorted(map(_rate, lower)))
+    instead = f"With learning rate {values}, which {verb} stable, it was worse in this study."
+    return re.sub(r"(?<=\. )Lower the learning rate to \S+ or less\.", instead, words)
+
+
+def _rate(row: Row) -> float:
+    rate: Any = row.parameters.get("learning_rate")
+    return float(rate) if is_number(rate) else float("inf")
+
+
+def _without_rate(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in row.parameters.items() if name != "learning_rate"}

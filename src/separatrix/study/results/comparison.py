@@ -50,6 +50,7 @@ class FinishedConfiguration:
     needs : number of epochs until convergence, as a multiple of the epochs trained, if known
     overfits : whether the validation loss rose in a seed while the training loss fell
     endless : whether its objective has no minimum, so that more epochs never converge
+    guessed : the share of the validation rows in their most frequent class, if it is known
     """
 
     row: Row
@@ -63,6 +64,7 @@ class FinishedConfiguration:
     log_losses: Array | None = None
     overfits: bool = False
     endless: bool = False
+    guessed: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+SCALER = "Standardise the features first, for example with scikit-learn's StandardScaler."
+STANDARDISE = "Standardise the features first (--standardise)."
 
-def data_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+
+def data_sentences(runs: Sequence[Mapping[str, Any]], by_command: bool = False) -> list[str]:
     """Return one sentence for each kind of finding, given the stored facts of all runs.
+
+    If the study was run `by_command`, the remedies name its options.
 
     All runs have the same rows, so a finding about all of them holds for the study.
     A remedy is left out if runs with the same loss do not need it, such as runs with a penalty.
@@ -29,8 +34,12 @@ def data_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:
             known = strongest.get(found["kind"])
             if known is None or found["complete"] > known["complete"]:
                 strongest[found["kind"]] = found
+    remedies = {
+        kind: STANDARDISE if by_command and found["remedy"] == SCALER else found["remedy"]
+        for kind, found in strongest.items()
+    }
     return [
-        f"{found['message']} {found['remedy']}".rstrip()
+        f"{found['message']} {remedies[kind]}".rstrip()
         if _all_need_remedy(runs, kind)
         else found["message"]
         for kind, found in strongest.items()

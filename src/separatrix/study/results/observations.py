@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,14 @@ from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.rate_limits import rounded_down
 from separatrix.verdict.trace import STILL_FALLING, oscillation_ended
 
-NOT_CONVERGED_KINDS = ("diverged", "not_converged", "noisy", "oscillating", "ended_higher")
+NOT_CONVERGED_KINDS = (
+    "diverged",
+    "not_converged",
+    "noisy",
+    "oscillating",
+    "ended_higher",
+    "separable",
+)
 # Diagnoses of the data or the objective: reported once for all runs.
 DATA_DIAGNOSES = ("separable", "scales", "rare_class")
 SLOWEST_DECAY = -0.05  # slowest decay of the fall, as a power of the epoch, to extrapolate
@@ -22,6 +29,23 @@ POINTS = 24
 _UNKNOWN = "The number of epochs still needed cannot be estimated"
 FEWEST_EPOCHS = 20  # for an extrapolation
 LARGEST_RANGE = 3.0  # largest useful ratio of the two extrapolations
+
+
+class LongerRun(NamedTuple):
+    """A run of the same configuration that overfits, and its epoch of the lowest validation loss.
+
+    >>> LongerRun(1000, 120).in_words()
+    'With 1,000 epochs this configuration overfits: its validation loss was lowest at epoch 120.'
+    """
+
+    epochs: int
+    lowest: int
+
+    def in_words(self) -> str:
+        return (
+            f"With {counted(self.epochs, 'epoch')} this configuration overfits: its validation "
+            f"loss was lowest at epoch {self.lowest:,}."
+        )
 
 
 def observe_run(
@@ -34,18 +58,26 @@ def observe_run(
     relative_gap: float | None,
     safe_rate: float | None,
     needed: tuple[int, int] | None,
+    overfits: LongerRun | None = None,
 ) -> list[str]:
     """Describe a run in sentences: convergence, the epochs still needed, and other problems.
 
     `safe_rate` is a learning rate that is stable at all weights, and `needed` a range of epochs in
-    which the run would converge, if they are known.
+    which the run would converge, if they are known. `overfits` is a run of the same configuration
+    that overfits: a shorter one is not to be trained for more epochs.
     """
     found = [d for d in diagnoses if d.kind not in DATA_DIAGNOSES]
     kinds = {d.kind for d in diagnoses}
     out = []
     unconverged = find_unconverged(diagnoses, history["objective"], stop_reason, relative_gap)
-    if unconverged in ("", "stopped_early"):
-        out.append(_convergence_sentence(history, stop_reason, kept_epoch, relative_gap))
+    if unconverged in ("", "stopped_early", "separable"):
+        sentence = _convergence_sentence(history, stop_reason, kept_epoch, relative_gap)
+        if unconverged == "separable":
+            sentence = (
+                f"{sentence.replace('Converged', 'Settled').rstrip('.')}, but it cannot converge: "
+                "without a penalty there is no finite optimum."
+            )
+        out.append(sentence)
     for d in found:
         if d.kind == "not_converged":
             # A run whose validation loss rises gets no advice to train faster or longer.
@@ -55,6 +87,8 @@ def observe_run(
                 more = "Training cannot converge: there is no finite optimum without a penalty."
             elif "overfitting" in kinds:
                 more = ""
+            elif overfits is not None:
+                more = overfits.in_words()
             out.append(f"Not converged: {d.message} {more}".rstrip())
         elif d.kind == "noisy":
             out.append(f"Not converged: {d.message} {d.remedy}")
@@ -76,7 +110,8 @@ def find_unconverged(
     """Return what keeps a run from having converged, "" if it converged.
 
     It is the kind of a diagnosis, or "stopped_early" if patience ended the run far from the
-    optimum. An oscillation that has ended does not count.
+    optimum. An oscillation that has ended does not count. A run without a finite optimum
+    ("separable") has nothing to converge to, even if its objective hardly falls any more.
 
     >>> swings = [Diagnosis("oscillating", "", "")]
     >>> find_unconverged(swings, np.array([1.0, 2.0, 1.0, 2.0]))
@@ -90,6 +125,8 @@ def find_unconverged(
     if "oscillating" in kinds and oscillation_ended(objective):
         kinds.remove("oscillating")
     far = stop_reason == "patience" and not _is_small(relative_gap)
+    if far:
+        kinds.discard("separable")
     return next((kind for kind in NOT_CONVERGED_KINDS if kind in kinds), "stopped_early" * far)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from separatrix.study.planning.tasks import StudyTasks
 from separatrix.study.results.facts import MEASURES
 from separatrix.study.results.observations import (
     DATA_DIAGNOSES,
+    LongerRun,
     epochs_needed,
     find_unconverged,
     observe_run,
@@ -29,6 +30,7 @@ from separatrix.study.results.pictures import WeightFrames, count_confusions
 from separatrix.study.store.writer import RunRecord
 from separatrix.training import History, Result
 from separatrix.training.task import Task
+from separatrix.verdict.diagnosis import Diagnosis
 from separatrix.verdict.smoothness import smoothness
 
 TINY = float(np.finfo(np.float64).tiny)  # avoids the logarithm of 0
@@ -43,18 +45,23 @@ def record_runs(
     """Return the records of the runs of a batch. `frames` are weights during training, by run."""
     constants = _SmoothnessConstants(planned)
     longest = _longest_histories(planned, runs, results)
+    overfits = _overfitting_runs(planned, runs, results)
+    endless = _endless_objectives(results)
     longest_frames = _longest_frames(planned, frames)
     out = []
     for run, result in zip(runs, results):
         estimator, task = planned.estimators[run], planned.tasks[run]
         history = longest[planned.model_of[run]]
-        estimator._set_fitted(result, task.loss, planned.data.classes)
+        estimator._set_fitted(_with_proof(result, endless), task.loss, planned.data.classes)
+        estimator.diagnoses_ = [d.with_names(planned.feature_names) for d in estimator.diagnoses_]
         rows = _validate_rows(task.loss, result.model, planned.validation)
         L = constants.of(run)
         out.append(
             RunRecord(
                 *planned.plan.runs[run],
-                facts=_facts(estimator, task, result, history, rows, L),
+                facts=_facts(
+                    estimator, task, result, history, rows, L, overfits.get(planned.model_of[run])
+                ),
                 history=history,
                 coef=estimator.coef_,
                 intercept=estimator.intercept_,
@@ -81,6 +88,38 @@ def _longest_histories(
     return longest
 
 
+def _endless_objectives(results: Sequence[Result]) -> dict[str, Diagnosis]:
+    """Return the objectives, by their formula, of which a run has proven that they have no minimum.
+
+    Whether the proof is found depends on the weights of a run, but it holds for all of them.
+    """
+    return {
+        result.objective: d for result in results for d in result.diagnoses if d.kind == "separable"
+    }
+
+
+def _with_proof(result: Result, endless: Mapping[str, Diagnosis]) -> Result:
+    known = endless.get(result.objective)
+    if known is None or any(d.kind == "separable" for d in result.diagnoses):
+        return result
+    return replace(result, diagnoses=[*result.diagnoses, known])
+
+
+def _overfitting_runs(
+    planned: StudyTasks, runs: Sequence[int], results: Sequence[Result]
+) -> dict[int, LongerRun]:
+    """Return for every model its shortest run that overfits."""
+    found: dict[int, LongerRun] = {}
+    for run, result in zip(runs, results):
+        model, epochs = planned.model_of[run], result.history.epochs
+        lowest = _lowest(result.history["val_loss"])
+        if lowest is None or all(d.kind != "overfitting" for d in result.diagnoses):
+            continue
+        if model not in found or epochs < found[model].epochs:
+            found[model] = LongerRun(epochs, lowest)
+    return found
+
+
 def _facts(
     estimator: LinearClassifier,
     task: Task,
@@ -88,12 +127,14 @@ def _facts(
     longest: History,
     rows: _ValidationRows | None,
     L: float | None,
+    overfits: LongerRun | None,
 ) -> dict[str, Any]:
     history, proof = result.history, result.certificate
     lowest = _lowest(history["val_loss"])
     diagnoses = estimator.diagnoses_
     endless = any(d.kind == "separable" for d in diagnoses)
-    needed = None if endless else epochs_needed(history["objective"], longest["objective"])
+    futile = endless or overfits is not None
+    needed = None if futile else epochs_needed(history["objective"], longest["objective"])
     step = task.solver.step_size(0, 1)
     # The limits on the rate hold for steps on all rows only.
     limited = step if L and step is not None and step.batch_size is None else None
@@ -120,6 +161,7 @@ def _facts(
             relative_gap=proof.relative_gap,
             safe_rate=limited.safe_rate(L) if limited and L else None,
             needed=needed,
+            overfits=overfits,
         ),
         "kinds": [d.kind for d in diagnoses],
         "unsettled": find_unconverged(

@@ -57,7 +57,7 @@ def _problem(run: Mapping[str, Any]) -> str:
     found = unconverged_kind(run)
     if found == "diverged":
         return ""
-    overfits = "overfitting" in run["kinds"] and found in ("", "not_converged")
+    overfits = "overfitting" in run["kinds"] and found in ("", "not_converged", "separable")
     return "overfitting" if overfits else found
 
 

@@ -45,6 +45,7 @@ def judge(
     sentences = [
         f"Best: {configuration_words(best.row.parameters, grid)}.",
         _score(choice, seeds),
+        *_no_better_than_guessing(best),
         *_rule(choice),
         *_as_good(choice),
         *_best_unconverged(choice, finished),
@@ -98,7 +99,7 @@ def _score(choice: Choice, seeds: int) -> str:
     if "val_accuracy" in spread:
         share = f"{100.0 * accuracy:.1f} ± {100.0 * spread['val_accuracy']:.1f} %"
     rows = counted(n, "row")
-    count = f" ({int(best.right.sum())} of {rows})" if seeds == 1 else f" of {rows}"
+    count = f" ({int(best.right.sum()):,} of {rows})" if seeds == 1 else f" of {rows}"
     # With sample weights, the accuracy is not the share of the rows.
     weighted = not math.isclose(accuracy, best.right.mean(), abs_tol=1e-9)
     measured = "Weighted validation accuracy" if weighted else "Validation accuracy"
@@ -107,6 +108,17 @@ def _score(choice: Choice, seeds: int) -> str:
         return f"{measured} {share}{count}, log-loss {number(losses.mean())}{over}."
     loss = _number(kept["val_loss"], spread.get("val_loss"))
     return f"{measured} {share}{count}, loss {loss}{over}."
+
+
+def _no_better_than_guessing(best: FinishedConfiguration) -> list[str]:
+    """Say that the best is no more accurate than predicting the most frequent class always."""
+    if best.right is None or best.guessed is None or best.right.mean() > best.guessed + 1e-9:
+        return []
+    worse = "less" if best.right.mean() < best.guessed - 1e-9 else "no more"
+    return [
+        f"This is {worse} accurate than always predicting the most frequent class of these rows "
+        f"({percent(best.guessed)})."
+    ]
 
 
 def _number(value: float | None, spread: float | None) -> str:
@@ -165,6 +177,7 @@ _UNCONVERGED = {
     "noisy": "its mini-batches were noisy",
     "oscillating": "it oscillated",
     "ended_higher": "it ended above its start",
+    "separable": "it has no finite optimum",
     "stopped_early": "it was stopped early",
 }
 
@@ -356,6 +369,7 @@ def _unconverged(finished: Sequence[FinishedConfiguration]) -> list[str]:
         "noisy": "with noisy mini-batches",
         "oscillating": "oscillating",
         "ended_higher": f"ended above {'its' if kinds['ended_higher'] == 1 else 'their'} start",
+        "separable": "without a finite optimum",
         "stopped_early": "stopped early",
     }
     count = sum(kinds[kind] for kind in whys)

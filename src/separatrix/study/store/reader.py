@@ -12,6 +12,7 @@ import numpy as np
 
 from separatrix.matrix import Array
 from separatrix.study.planning.grid import values_by_name
+from separatrix.study.results.advice import without_refuted_advice
 from separatrix.study.results.comparison import FinishedConfiguration
 from separatrix.study.results.data_findings import data_sentences
 from separatrix.study.results.facts import DataFacts, Row, StudyFacts, StudyVerdict, Weights
@@ -42,7 +43,7 @@ def read_facts(
         study = store.study(name)
         runs = store.rows(
             "SELECT id, configuration, seed, history, found, val_right, val_loss, "
-            "val_log_loss FROM runs "
+            "val_log_loss, val_confusion FROM runs "
             "WHERE study = ? ORDER BY configuration, seed",
             (study["id"],),
         )
@@ -58,7 +59,7 @@ def read_facts(
                 **stored.facts,
                 histories=live_histories(training)
                 | _read_histories(store, _with_history(runs, histories)),
-                rows=_marked(live_rows(stored.rows, training), verdict),
+                rows=without_refuted_advice(_marked(live_rows(stored.rows, training), verdict)),
                 verdict=replace(verdict, sentences=[*verdict.sentences, *stored.data_sentences]),
                 weights=_read_weights(store, verdict, runs),
                 pictures=read_pictures(store, study, verdict.best)
@@ -127,7 +128,7 @@ def _read_study(store: Store, study: sqlite3.Row, runs: Sequence[sqlite3.Row]) -
         "notes": about["notes"],
     }
     rows = _with_log_losses(rows, finished)
-    return _StoredStudy(rows, finished, data_sentences(all_found), facts)
+    return _StoredStudy(rows, finished, data_sentences(all_found, bool(about["command"])), facts)
 
 
 def _with_log_losses(rows: list[Row], finished: Sequence[FinishedConfiguration]) -> list[Row]:
@@ -207,7 +208,17 @@ def _finished(
         endless=any("separable" in one["kinds"] for one in found),
         unconverged=next(filter(None, map(unconverged_kind, found)), ""),
         needs=max(needs) if needs else None,
+        guessed=_guessed(store, runs[0]),
     )
+
+
+def _guessed(store: Store, run: sqlite3.Row) -> float | None:
+    """Return the share of the most frequent class, None if the classes were not counted."""
+    if run["val_confusion"] is None:
+        return None
+    counts = store.array(run["val_confusion"], f"the val_confusion of run {run['id']}")
+    rows = counts.sum(axis=1)
+    return float(rows.max() / rows.sum())
 
 
 def _mean_rows(store: Store, runs: Sequence[sqlite3.Row], column: str) -> Array | None:

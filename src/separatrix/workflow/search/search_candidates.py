@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,11 +54,18 @@ def candidate_facts(parameters: dict[str, float], scores: Array) -> dict[str, An
     }
 
 
-def best_candidate(candidates: Sequence[dict[str, Any]], folds: int) -> dict[str, float] | None:
-    """Return the first candidate with the highest mean among those that completed all folds."""
+def best_candidates(candidates: Sequence[dict[str, Any]], folds: int) -> list[dict[str, float]]:
+    """Return those with the highest mean among the candidates that completed all folds, in order.
+
+    Means that differ by rounding are equal.
+    """
     whole = [candidate for candidate in candidates if candidate["folds_done"] == folds]
-    best = max(whole, key=lambda candidate: float(candidate["mean"]), default=None)
-    return None if best is None else dict(best["parameters"])
+    highest = max((float(candidate["mean"]) for candidate in whole), default=0.0)
+    return [
+        dict(candidate["parameters"])
+        for candidate in whole
+        if math.isclose(float(candidate["mean"]), highest, rel_tol=1e-12, abs_tol=1e-12)
+    ]
 
 
 def _option_values(given: dict[str, Any]) -> dict[str, float]:

@@ -54,7 +54,7 @@ from separatrix.workflow.preparing import (
 )
 from separatrix.workflow.search.search_candidates import (
     SearchedCandidates,
-    best_candidate,
+    best_candidates,
     candidate_facts,
 )
 from separatrix.workflow.search.search_folds import make_folds
@@ -174,9 +174,8 @@ def search_source(
     prepare = PrepareRows(source, settings).fit(rows)
     preparation = prepare.preparation_
     with collect_convergence_warnings() as told:
-        warnings.filterwarnings(
-            "ignore", "The least populated class", UserWarning
-        )  # reported as a note
+        # This one is reported as a note.
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         warnings.filterwarnings("ignore", category=UndefinedMetricWarning)  # counts as 0
         if certify is None:
             chosen = prepare, estimator, grid, rows, y, own_folds, scorer, on_progress
@@ -184,7 +183,7 @@ def search_source(
             done = SearchedCandidates.of(search, folds)
         else:
             done = _prove(prepare, estimator, Cs, rows, y, own_folds, scoring, certify, on_proof)
-    candidates = done.candidates
+    candidates, equal = done.candidates, best_candidates(done.candidates, folds)
     facts: dict[str, Any] = {
         "source": source_facts(source, preparation, classes),
         "notes": [
@@ -201,7 +200,8 @@ def search_source(
         "batches": done.batches,
         "passes": done.passes,
         "warnings": [*told, *done.warnings],
-        "best": best_candidate(candidates, folds),
+        "best": equal[0] if equal else None,
+        "ties": equal[1:],
         "certified": done.certified,
     }
     if done.interrupted:
@@ -213,6 +213,7 @@ def search_source(
         weights = source.rows(rows).weights
         placed = place_on(cluster, prepare.transform(rows), y, weights)
         fit_many([best], placed, y, weights, on_progress=heard)
+    best.diagnoses_ = [d.with_names(preparation.feature_names_out) for d in best.diagnoses_]
     metrics = {"train": measure_model(best, prepare.transform(rows), y, weights)}
     test = source.splits.get("test", rows[:0])
     if len(test):
