@@ -309,7 +309,7 @@ def test_an_unfinished_study_has_a_page(open_page, facts, tmp_path):
     from dataclasses import replace
 
     rows = [replace(row, state="waiting", mark="", last={}, best={}) for row in facts.rows]
-    sentence = "No verdict yet: no configuration has been evaluated."
+    sentence = "No verdict yet: no configuration has finished."
     verdict = replace(facts.verdict, best=None, sentences=[sentence])
     found = replace(facts, rows=rows, histories={}, verdict=verdict, finished=False, weights=None)
     place = write_report(found, tmp_path / "page.html")
