@@ -14,6 +14,7 @@ import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from separatrix import GradientDescentClassifier, Study, charts
@@ -236,6 +237,18 @@ def test_labels_do_not_overlap(heights):
     assert (np.diff(ordered) >= 12.0 - 1e-9).all()
     assert max(out) <= 300.0
     assert min(out) >= 0.0
+
+
+def test_no_line_crosses_a_label(iris):
+    model = GradientDescentClassifier(learning_rate=0.05, l2=1.0)
+    histories = {str(n): clone(model).set_params(epochs=n).fit(*iris).history_ for n in (40, 400)}
+    chart = charts.curves(histories, layout="overlaid")
+    (label,) = [row for row in of(chart, layer="label") if row["text"] == "40"]
+    (line,) = [row for row in of(chart, layer="line") if row["run"].startswith("1 ")]
+    below = [v for e, v in zip(line["epoch"], line["value"]) if 50 < e < 62]
+    span = next(one["scale"]["domain"] for one in channels(chart, "y") if "scale" in one)
+    apart = 270 * (label["value"][0] - np.array(below)) / (span[1] - span[0])
+    assert (np.abs(apart) >= 6.0 - 1e-6).all()
 
 
 @pytest.mark.slow
