@@ -21,6 +21,7 @@ NO_LABELS = "There are no labels to compare with"
 ONE_COLUMN = "There is only one column, so there are no labels."
 
 _MOST_NUMBERS = 100  # number of different fractional labels that can still be class names
+_ROWS_AT_ONCE = 10_000
 _LONGEST = 256  # characters; longer values are documents
 _NAMED = 5  # pairs of labels in a sentence
 _EXACT = 2.0**53  # float64 represents every integer below this exactly
@@ -182,17 +183,21 @@ def named_labels(y: Array, notes: list[str]) -> Array:
     """
     if y.dtype.kind != "U":
         return y
-    if all(value.endswith(".") for value in set(y.tolist())):
+    classes: set[str] = set()
+    for start in range(0, len(y), _ROWS_AT_ONCE):  # a list of all rows needs much memory
+        classes.update(y[start : start + _ROWS_AT_ONCE].tolist())
+    if all(value.endswith(".") for value in classes):
         notes.append("Removed the full stop at the end of every label.")
         y = np.array([value.removesuffix(".") for value in y.tolist()])
-    _note_capital_letters(y, notes)
+        classes = {value.removesuffix(".") for value in classes}
+    _note_capital_letters(classes, notes)
     return y
 
 
-def _note_capital_letters(values: Array, notes: list[str]) -> None:
+def _note_capital_letters(classes: set[str], notes: list[str]) -> None:
     """Add a note if classes differ only in capital letters."""
     spellings: dict[str, list[str]] = {}
-    for value in sorted(set(values.tolist())):
+    for value in sorted(classes):
         spellings.setdefault(value.lower(), []).append(repr(value))
     alike = [" and ".join(words) for words in spellings.values() if len(words) > 1]
     if alike:
