@@ -32,6 +32,7 @@ from separatrix.readers.cells.number_cells import (
     PLAIN,
     are_codes,
     have_leading_zeros,
+    numbers_of,
     plain_numbers,
     without_numbers,
 )
@@ -125,12 +126,27 @@ def _infer(
     numbers = present.without(quantity.others)
     return replace(
         quantity,
-        format=replace(quantity.format, skips_others=n_others > 0),
+        format=replace(
+            quantity.format,
+            skips_others=n_others > 0,
+            needs_sign=not kind and _has_number_without_sign(present.words, quantity),
+        ),
         others=quantity.others if n_others else None,
         share=0.0 if kind else n_others / n_present,
         missing=count_words(cells, missing),
         zeros=not kind and quantity.format.is_plain and have_leading_zeros(numbers.words),
     )
+
+
+def _has_number_without_sign(words: Any, quantity: Inferred) -> bool:
+    """Return whether some of the other cells are numbers that only lack the unit of the column."""
+    assert quantity.others is not None
+    if not quantity.format.sign or not quantity.others.any():
+        return False
+    unsigned = numbers_of(
+        words.filter(pa.array(quantity.others)), replace(quantity.format, sign="")
+    )
+    return not unsigned[1].all()
 
 
 def _doubt(present: CodedCells, quantity: Inferred | None) -> tuple[Doubt, Counter[str]]:
@@ -206,7 +222,7 @@ def read_as(
 ) -> tuple[Array, Array | None]:
     """Read cells in a known format. Return the values, and a mask of the cells that do not fit.
 
-    The unit or currency sign of the format may be missing.
+    The unit or currency sign of the format may be missing, unless the format needs it.
 
     >>> import pyarrow as pa
     >>> read_as(pa.array(["20,000", "$1,000.5"]), CellFormat(group=",", sign="$"), ())
@@ -227,7 +243,8 @@ def read_as(
         seconds, others = seconds_of(present.words, written.date)
         values = in_unit(seconds, written.unit)
     else:
-        values, others = numbers_with_or_without_unit(present.words, written)
+        read = numbers_of if written.needs_sign else numbers_with_or_without_unit
+        values, others = read(present.words, written)
     return coded.expand(values), coded.expand(others) if others.any() else None
 
 
