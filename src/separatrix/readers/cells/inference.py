@@ -42,7 +42,12 @@ from separatrix.readers.cells.number_choice import (
     numbers_with_or_without_unit,
 )
 from separatrix.readers.cells.unit_cells import common_units, count_units
-from separatrix.readers.cells.word_cells import count_words, frequent_words, looks_like_text
+from separatrix.readers.cells.word_cells import (
+    count_trimmed,
+    count_words,
+    frequent_words,
+    looks_like_text,
+)
 
 TYPES = (
     *("number", "number:decimal-point", "number:decimal-comma", "category", "text"),
@@ -260,6 +265,8 @@ def words_seen(cells: Any, written: CellFormat, missing: tuple[str, ...]) -> dic
     coded = CodedCells.of(cells)
     read = tuple(word for word in missing if word not in written.categories)
     found: dict[str, Any] = {"missing": count_words(coded, read)}
+    if written.kind == "categories":
+        found["trimmed"] = count_trimmed(coded.without(coded.is_missing(read)))
     if written.categories:
         words = count_words(coded, written.categories)
         found["kept"] = Counter[str]()
@@ -310,8 +317,10 @@ def _categories(cells: CodedCells, missing: tuple[str, ...]) -> Inferred:
     kept = frequent_words(cells, missing)
     written = CellFormat("categories", categories=tuple(sorted(kept)))
     others = tuple(word for word in missing if word not in kept)
-    values = _objects(cells.without(cells.is_missing(others)))
-    return Inferred(written, values, kept=kept, missing=count_words(cells, others))
+    present = cells.without(cells.is_missing(others))
+    missing_words = count_words(cells, others)
+    trimmed = count_trimmed(present)
+    return Inferred(written, _objects(present), kept=kept, missing=missing_words, trimmed=trimmed)
 
 
 def _objects(cells: CodedCells) -> Array:
