@@ -77,3 +77,17 @@ def test_a_model_of_images_predicts_one_image_and_refuses_other_files(folder):
         found = error("predict", "m.sx", name)
         assert f"trained on images of 6 x 8 pixels, and {name} is not an image." in found
         assert "row 1, column 1" not in found
+
+
+def test_hints_name_options_in_the_terminal_and_in_json(tmp_path):
+    path = tmp_path / "rare.csv"
+    rows = [f"{k},{k % 7},{'abc'[2 if k < 3 else k % 2]}" for k in range(400)]
+    path.write_text("\n".join(["Patient ID,x,y", *rows]))
+    found = facts("fit", path)
+    assert found["verdict"]["diagnoses"][0]["remedy"].startswith(
+        "Give its samples more weight (--weight), collect more"
+    )
+    assert any("leave it out with --type 'Patient ID=drop'." in note for note in found["notes"])
+    printed = call("fit", path).output
+    assert "(--weight)" in printed
+    assert "sample_weight" not in printed
