@@ -1,5 +1,7 @@
 """Notes and errors about files that are not what a command expects."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -91,3 +93,13 @@ def test_hints_name_options_in_the_terminal_and_in_json(tmp_path):
     printed = call("fit", path).output
     assert "(--weight)" in printed
     assert "sample_weight" not in printed
+
+
+def test_filled_values_of_all_parts_add_up_to_the_missing_ones(folder):
+    rows = [f"{'' if k % 9 == 0 else k % 40},{k % 7},{'ab'[k % 3 == 0]}" for k in range(200)]
+    notes = facts("fit", write("age.csv", "Age,x,y", *rows))["notes"]
+    assert "23 values are missing: 'Age' 23." in notes
+    filled = [re.findall(r"(\d+) missing|(\d+) in", note) for note in notes if "filled" in note]
+    assert len(filled) == 1
+    assert len(filled[0]) > 1
+    assert sum(int(a or b) for a, b in filled[0]) == 23
