@@ -103,3 +103,13 @@ def test_filled_values_of_all_parts_add_up_to_the_missing_ones(folder):
     assert len(filled) == 1
     assert len(filled[0]) > 1
     assert sum(int(a or b) for a, b in filled[0]) == 23
+
+
+@pytest.mark.parametrize("header", ["a,b,y", ",a,b"])
+def test_a_header_without_the_columns_of_the_model_is_named_in_the_error(header):
+    wide = [f"{k % 9},{k % 7},{k % 5},{k % 4},{'ab'[k % 3 == 0]}" for k in range(60)]
+    call("fit", write("wide.csv", "p,q,r,s,y", *wide), "--out", "m.sx")
+    found = error("predict", "m.sx", write("new.csv", header, *ROWS))
+    named = ", ".join(map(repr, header.split(",")))
+    assert f"new.csv, line 1: none of {named} is a column of the model" in found
+    assert "column 1" not in found
