@@ -60,7 +60,7 @@ def steps_of(
     objective = Objective(Dataset.of(X, y), LOSSES[loss], ElasticNet(l1, l2))
     state = solver.start(objective, Model.zeros(X.shape[1], models, 1))
     block, settings = objective.data.only_block(), solver._settings(objective, state, 1)
-    return lambda: descend(block, 0, (state.model, state.slots, 0), solver, settings)
+    return lambda: descend(block, 0, (state.model, state.slots, 0, None), solver, settings)
 
 
 def epoch_of_sgd(

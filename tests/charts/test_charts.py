@@ -4,6 +4,7 @@ import io
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from separatrix import GradientDescentClassifier, Study, charts
@@ -237,6 +239,18 @@ def test_labels_do_not_overlap(heights):
     assert min(out) >= 0.0
 
 
+def test_no_line_crosses_a_label(iris):
+    model = GradientDescentClassifier(learning_rate=0.05, l2=1.0)
+    histories = {str(n): clone(model).set_params(epochs=n).fit(*iris).history_ for n in (40, 400)}
+    chart = charts.curves(histories, layout="overlaid")
+    (label,) = [row for row in of(chart, layer="label") if row["text"] == "40"]
+    (line,) = [row for row in of(chart, layer="line") if row["run"].startswith("1 ")]
+    below = [v for e, v in zip(line["epoch"], line["value"]) if 50 < e < 62]
+    span = next(one["scale"]["domain"] for one in channels(chart, "y") if "scale" in one)
+    apart = 270 * (label["value"][0] - np.array(below)) / (span[1] - span[0])
+    assert (np.abs(apart) >= 6.0 - 1e-6).all()
+
+
 @pytest.mark.slow
 def test_heatmaps_show_the_measures_of_the_table(facts, tmp_path):
     chart = charts.rates(facts)
@@ -268,6 +282,29 @@ def test_the_limit_is_drawn_after_the_last_stable_rate(facts):
             and c["rate"] == pytest.approx(row.safe_rate, rel=1e-5)
         }
         assert places == {sum(rate <= row.safe_rate for rate in rates) - 0.5}
+
+
+def test_a_heatmap_tells_the_best_configuration_from_its_cell(facts):
+    def of_cell(row, rate):
+        return row.parameters["learning_rate"] == rate and row.parameters["momentum"] == 0.9
+
+    worse = max((r for r in facts.rows if of_cell(r, 0.1)), key=lambda row: row.last["val_loss"])
+    failed = next(row for row in facts.rows if of_cell(row, 0.01))
+    rows = [
+        replace(
+            row,
+            mark="best" if row is worse else "",
+            diverged=1 if row is failed else row.diverged,
+        )
+        for row in facts.rows
+    ]
+    chart = charts.rates(replace(facts, rows=rows))
+    words = " ".join(chart.to_dict()["title"]["subtitle"])
+    assert f"best configuration, which itself has {worse.last['val_loss']:#.3g}." in words
+    assert "×: some configurations of the cell diverged." in words
+    assert "stable at all weights" in words
+    cells = [row for row in of(chart, configurations=2) if "kind" in row]
+    assert [(c["x"], c["y"]) for c in cells if c["partly"]] == [("0.01", "0.9")]
 
 
 @pytest.mark.slow

@@ -342,3 +342,12 @@ def test_templates_are_the_weights(tmp_path):
     np.testing.assert_array_equal(bluer[weights != 0], (weights > 0)[weights != 0])
     with pytest.raises(ValueError, match="weights per class: 64"):
         charts.templates(model.coef_, (28, 28))
+
+
+@pytest.mark.parametrize(
+    ("true", "words"),
+    [("aab", "66.7 %. Most common error: a predicted as b (1 row)."), ("aabb", "50.0 %.")],
+)
+def test_the_most_common_error_is_named_if_no_other_is_as_common(true, words):
+    chart = charts.confusion(list(true), list("abba"[: len(true)]))
+    assert chart.to_dict()["description"].endswith(f"Accuracy {words}")

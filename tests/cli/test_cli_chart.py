@@ -143,7 +143,7 @@ def test_the_help_lists_every_kind_with_one_sentence():
         (["roc", "iris", "wine"], 2, "This chart needs a model file (.sx) and a source"),
         (["rates", "iris.sx"], 2, "This chart needs the name of a stored study"),
         (["rates", "nosuch"], 1, "has no study 'nosuch'. Its studies: iris, sizes."),
-        (["batches", "iris"], 1, "needs a study that varies batch_size"),
+        (["batches", "iris"], 1, "needs a study that varies --batch-size"),
         (["boundary", "iris", "--axes", "0"], 2, "--axes takes two features"),
         (["boundary", "iris", "--axes", "0,9"], 1, "must be from 0 to 3. Got 9."),
         (["weight-path", "iris", "--axes", "0,petals"], 1, "There is no feature 'petals'."),

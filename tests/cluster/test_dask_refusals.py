@@ -68,3 +68,11 @@ def test_estimators_that_need_all_rows_are_refused(client, model, words):
     with pytest.raises(ValueError, match=words):
         model.fit(PARTS, LABELS)
     assert not hasattr(model, "coef_")
+
+
+def test_certificates_of_rows_on_a_cluster_are_refused(client):
+    model = sx.LogisticRegression(certified=True).fit(X, Y)
+    with pytest.raises(TypeError, match=r"certify needs rows in memory.*\.compute\(\)"):
+        model.certify(PARTS)
+    with pytest.raises(TypeError, match=r"certified_search needs all rows in memory.*Array of"):
+        sx.certified_search(PARTS, LABELS)

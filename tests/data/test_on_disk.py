@@ -156,12 +156,23 @@ def test_what_needs_rows_in_memory_says_so(stored: Any) -> None:
         sx.LogisticRegression().fit(rows, 1 - TWO)
     with pytest.raises(ValueError, match="only the weights that are stored"):
         sx.LogisticRegression().fit(rows, sample_weight=2.0 * S)
-    with pytest.raises(TypeError, match="outside of memory are no array"):
+    model = sx.LogisticRegression().fit(rows)
+    assert model.score(rows, TWO, S) == model.score(rows)
+    with pytest.raises(ValueError, match="have their own labels"):
+        model.score(rows, 1 - TWO)
+    with pytest.raises(TypeError, match="outside of memory are not an array"):
         np.asarray(rows)
     with pytest.raises(ValueError, match=r"X must have the 2 features .* Got 5 features"):
         sx.LogisticRegression().fit(X[:, :2], TWO).predict(rows)
     with pytest.raises(ValueError, match=r"has no part 'test'. Its parts are: train, all"):
         rows.part("test")
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, "a", True])
+def test_a_conversion_with_bad_blocks_leaves_no_folder(count: Any, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'rows_per_block' parameter must be a whole number >= 1"):
+        sx.convert("iris", tmp_path / "blocks", rows_per_block=count)
+    assert not (tmp_path / "blocks").exists()
 
 
 def test_a_search_over_scaled_features_works_without_a_refit(stored: Any) -> None:

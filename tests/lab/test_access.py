@@ -164,7 +164,7 @@ def test_wrong_requests_are_refused_in_words(lab, path, status):
             {"source": {"name": "iris"}, "name": "a", "model": "--log"},
             "The 'model' parameter must be",
         ),
-        ({"source": {"name": "iris"}, "name": "a", "seeds": 1e9}, "The 'seeds' parameter must be"),
+        ({"source": {"name": "iris"}, "name": "a", "seeds": 1e9}, "The repeats must be"),
         ({"source": {"name": "iris"}, "name": "a", "seeds": 10**6}, "at most 100"),
     ],
 )

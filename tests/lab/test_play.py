@@ -102,6 +102,41 @@ def test_a_verdict_has_the_names_of_the_classes_and_axes_of_the_file():
     assert 0.0 < found["safe_rate"] < 10.0
 
 
+def test_the_step_of_mini_batches_is_told_from_the_change_of_an_epoch():
+    models = [{"batch_size": 1}, {}, {"batch_size": 60, "l1": 0.5}]
+    play = make_play(data={"kind": "moons"}, models=models)
+    single, whole, large = (step_numbers(play, m, 3)["formula"] for m in range(3))
+    assert single.endswith("the change is that of an epoch: 140 such steps.")
+    assert whole == "w = w - 0.1 g, with g the gradient."
+    assert large.startswith("w = w - 0.1 g, and then 0.05 towards 0 (not past it)")
+    assert large.endswith("an epoch: 3 such steps.")
+    rates = [found["safe_rate"] for found in verdicts(play, 3)]
+    assert [rate is None for rate in rates] == [True, False, True]
+
+
+def has_overfitted(play, epoch):
+    return [
+        any(one["kind"] == "overfitting" for one in found["diagnoses"])
+        for found in verdicts(play, epoch)
+    ]
+
+
+def test_the_noise_of_mini_batches_is_not_overfitting():
+    # The validation loss rises, but the training loss only swings.
+    model = {"batch_size": 1, "learning_rate": 0.3}
+    play = make_play(data={"kind": "moons"}, features="squares", models=[model])
+    assert has_overfitted(play, 500) == [False]
+
+
+def test_a_rise_on_a_few_validation_points_is_no_evidence_of_overfitting():
+    models = [{"learning_rate": 0.1, "momentum": 0.9}, {"learning_rate": 0.3}]
+    play = make_play(
+        data={"kind": "moons", "count": 30, "noise": 0.3}, features="cubes", seed=3, models=models
+    )
+    assert (~play.settings.points.train).sum() == 10
+    assert has_overfitted(play, 300) == [True, False]
+
+
 def test_the_gap_of_a_penalised_model_bounds_its_distance_from_the_optimum():
     play = make_play(
         models=[{"l2": 0.1, "learning_rate": 1.0}], data={"kind": "moons", "count": 60}

@@ -127,6 +127,12 @@ def test_the_error_is_that_of_a_grid_search_at_the_same_value():
     assert found.error == found.errors.min()
 
 
+def test_an_epsilon_of_all_rows_is_refused():
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(ValueError, match="must be below 1 for the error, which is a share"):
+        certified_search(X, y, epsilon=2)
+
+
 def test_a_smaller_epsilon_takes_more_values():
     X, y = noisy()
     wide, narrow = (certified_search(X, y, C=(0.01, 10.0), epsilon=e) for e in (0.1, 0.03))
@@ -204,7 +210,7 @@ def test_what_has_no_certificate_is_refused(given, words):
 
 def test_the_interval_can_be_as_wide_as_the_range_of_numbers():
     X, y = noisy()
-    found = certified_search(X, y, C=(1e-300, 1e300), epsilon=1.0, max_points=9)
+    found = certified_search(X, y, C=(1e-300, 1e300), epsilon=0.9, max_points=9)
     assert found.complete
     assert found.proven == 1.0
 

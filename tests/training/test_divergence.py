@@ -116,14 +116,15 @@ SPIKES = [1, *[11] * 9, 1, *[11] * 9, 1, 1]
         ([1, *[10] * 20], "epochs", 20, 20),  # not above 10 times the start
         (SPIKES, "epochs", 21, 21),  # far above, but never for 10 epochs in a row
         ([1, 2, *[11] * 20], "diverged", 11, 1),
-        ([1, 2, 3, 11], "diverged", 3, 2),  # far above at the end
+        ([1, 2, 3, 11], "diverged", 3, 2),  # far above since then, to the end
+        ([1, 2, 11, 3, 11], "epochs", 4, 4),  # far above at the end, but it swings
         ([1, 2, np.nan, 1, 1], "diverged", 2, 1),
         ([1, 2, np.inf, 1, 1], "diverged", 2, 1),
         ([0, 0, 2, *[19] * 20], "epochs", 22, 22),  # measured against the first above 0
         ([0, 0, 2, *[21] * 20], "diverged", 12, 2),
     ],
 )
-def test_divergence_is_ten_times_the_start_for_ten_epochs_or_at_the_end(
+def test_divergence_is_ten_times_the_start_for_ten_epochs_or_to_the_end(
     values, reason, epochs, kept
 ):
     objective = Objective(Dataset.of(X, Y), LOSSES["softmax"], ElasticNet(0.0, 0.0))
@@ -137,18 +138,16 @@ def test_divergence_is_ten_times_the_start_for_ten_epochs_or_at_the_end(
 
 
 def test_runs_that_share_their_epochs_agree_on_when_they_diverged():
-    """A run of 4 epochs ends far above its start, and the longer one had recovered in between."""
+    """A run of 4 epochs ends far above its start, but it had recovered in between: it swings."""
     values = [1, 2, 11, 2, 12, 3, 13, *[14] * 20]
     objective = Objective(Dataset.of(X, Y), LOSSES["softmax"], ElasticNet(0.0, 0.0))
     stop = Stop(epochs=((2, 4, 26),))
     found = run(Scripted(values), objective, Model.zeros(3, 1, 3), stop)[0]
-    assert [one.stop_reason for one in found] == ["diverged"] * 3
-    messages = [d.message for one in found for d in one.diagnoses if d.kind == "diverged"]
-    assert "diverging since epoch 2)" in messages[0]
-    for message, since in zip(messages[1:], (4, 6)):
-        told = f"above 10 times its start for the first time in epoch 2, and from epoch {since} to"
-        assert told in message
-    assert [one.best_epoch for one in found] == [1, 3, 5]
+    assert [one.stop_reason for one in found] == ["diverged", "epochs", "diverged"]
+    first, last = (d.message for one in found for d in one.diagnoses if d.kind == "diverged")
+    assert "diverging since epoch 2)" in first
+    assert "above 10 times its start for the first time in epoch 2, and from epoch 6 to" in last
+    assert [one.best_epoch for one in found] == [1, 4, 5]
 
 
 def test_a_rule_that_does_not_descend_diverges_only_to_infinity():

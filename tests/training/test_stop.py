@@ -60,7 +60,7 @@ def scripted(scores, **options):
 
     class Script:
         def __init__(self):
-            self.at = 0
+            self.at, self.data = 0, data.data
 
         def loss_and_accuracy(self, model):
             value = scores[min(self.at, len(scores) - 1)]

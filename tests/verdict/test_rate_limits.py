@@ -162,8 +162,8 @@ def test_a_penalty_that_overshoots_explains_the_divergence_of_a_loss_with_kinks(
 
 
 def test_a_divergence_on_single_rows_says_that_a_row_can_be_more_curved():
-    options = {"batch_size": 1, "l2": 1.5, "learning_rate": 0.8, "random_state": 4}
-    _, found = diverged(epochs=10, **options)
+    options = {"batch_size": 1, "l2": 1.5, "learning_rate": 0.8, "random_state": 1}
+    _, found = diverged(epochs=3, **options)
     assert "The objective is flatter at the weights" in found.message
     assert "Limits hold for steps on all rows; a batch of 1 row" in found.message
 

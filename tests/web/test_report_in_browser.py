@@ -169,6 +169,20 @@ def test_the_map_marks_diverged_cells_the_best_and_the_stable_rates(open_page, p
         assert page.texts(".map thead th")[1:] == ["10", "40", "60"]
 
 
+def test_the_map_tells_the_best_configuration_from_its_cell(open_page, facts, tmp_path):
+    best = facts.rows[facts.verdict.best]
+    same = [
+        row for row in facts.rows
+        if row.parameters | {"epochs": 0} == best.parameters | {"epochs": 0}
+    ]  # fmt: skip
+    worse = max(same, key=lambda row: row.last["val_loss"])
+    rows = [replace(row, mark="best" if row is worse else "") for row in facts.rows]
+    other = replace(facts, rows=rows, verdict=replace(facts.verdict, best=worse.number))
+    with open_page(write_report(other, tmp_path / "other.html")) as page:
+        caption = page.inner_text(".map-figure figcaption")
+    assert "Green: the cell of the best configuration, which itself has" in caption
+
+
 def test_losses_of_different_kinds_are_not_ranked_in_charts(open_page, facts, tmp_path):
     kinds = [("softmax", 0.5), ("hinge", None), ("hinge", None)]
     rows = [
@@ -309,7 +323,7 @@ def test_an_unfinished_study_has_a_page(open_page, facts, tmp_path):
     from dataclasses import replace
 
     rows = [replace(row, state="waiting", mark="", last={}, best={}) for row in facts.rows]
-    sentence = "No verdict yet: no configuration has been evaluated."
+    sentence = "No verdict yet: no configuration has finished."
     verdict = replace(facts.verdict, best=None, sentences=[sentence])
     found = replace(facts, rows=rows, histories={}, verdict=verdict, finished=False, weights=None)
     place = write_report(found, tmp_path / "page.html")

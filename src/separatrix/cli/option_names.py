@@ -47,6 +47,7 @@ _OF_SINGLE_COMMANDS = (
 )
 _OTHER_NAMES = {
     "class_weight": "balanced",
+    "epsilon": "certify",
     "fit_intercept": "bias",
     "intercept_scaling": "bias",
     "l1_ratio": "l1",

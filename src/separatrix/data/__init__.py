@@ -1,7 +1,7 @@
 """The rows that models are trained on: features, labels and weights."""
 
 from separatrix.data.block import Block
-from separatrix.data.block_rows import BlockRows, NotInMemoryError
+from separatrix.data.block_rows import BlockRows, NotInMemoryError, require_own_labels
 from separatrix.data.block_source import (
     FAN_IN,
     BlockFacts,
@@ -26,5 +26,6 @@ __all__ = [
     "current_rows_per_block",
     "moments_of_block",
     "pool_moments",
+    "require_own_labels",
     "rows_per_block",
 ]

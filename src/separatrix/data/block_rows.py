@@ -57,7 +57,7 @@ class BlockRows:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise NotInMemoryError(
-            "Rows that are outside of memory are no array. Use estimators and searches of "
+            "Rows that are outside of memory are not an array. Use estimators and searches of "
             "separatrix, which read them block by block."
         )
 
@@ -87,3 +87,17 @@ class BlockRows:
         if np.setdiff1d(data.classes, classes).size:
             return None
         return data.renumbered(np.searchsorted(classes, data.classes), classes)
+
+
+def require_own_labels(rows: BlockRows, y: Any, sample_weight: Any = None) -> None:
+    """Raise if labels or weights are given that are not those of the rows."""
+    if y is not None and not np.array_equal(y, rows.y):
+        raise ValueError(
+            f"{rows!r} have their own labels. Leave out y, or convert the rows with other labels."
+        )
+    own = rows.weights
+    if sample_weight is not None and (own is None or not np.array_equal(sample_weight, own)):
+        raise ValueError(
+            f"{rows!r} can have only the weights that are stored with them. Leave out "
+            "sample_weight, and name the column of weights when the rows are converted."
+        )

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from separatrix.cluster import is_collection
-from separatrix.data import Block, BlockRows, Dataset
+from separatrix.data import Block, BlockRows, Dataset, require_own_labels
 from separatrix.device import to_host
 from separatrix.display import fit_card
 from separatrix.estimators.checks.validation import (
@@ -198,6 +198,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if is_collection(X):
             return score_collection(self, X, y, sample_weight)
         if isinstance(X, BlockRows):
+            require_own_labels(X, y, sample_weight)
             y, sample_weight = X.y, X.weights
         return float(super().score(X, y, sample_weight))
 

@@ -33,10 +33,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from separatrix.errors import ParameterError
+from separatrix.errors import ParameterError, message_of
 from separatrix.lab.access import Guard
 from separatrix.lab.details import Axis, explained_point, loss_surface, step_numbers, verdicts
 from separatrix.lab.feature_maps import MAPS
+from separatrix.lab.field_names import name_fields
 from separatrix.lab.pages import PAGES, Page, page_html
 from separatrix.lab.play import Play
 from separatrix.lab.plays import LabState, grid_features
@@ -230,7 +231,7 @@ def _served_files() -> dict[str, Path]:
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
-    body = {"error": str(error), "parameter": getattr(error, "parameter", None)}
+    body = {"error": name_fields(message_of(error)), "parameter": getattr(error, "parameter", None)}
     return JSONResponse(body, status_code=400)
 
 

@@ -14,6 +14,7 @@ from separatrix.explain import step
 from separatrix.lab.play import Play
 from separatrix.matrix import Array
 from separatrix.model import Model
+from separatrix.text import counted
 from separatrix.verdict.diagnosis import Diagnosis
 
 SURFACE = (36, 44)  # rows and columns of the loss surface
@@ -69,7 +70,7 @@ def step_numbers(play: Play, model: int, epoch: int) -> dict[str, Any]:
     estimator = play.settings.models[model]
     return {
         "rows": rows,
-        "formula": _step_words(estimator),
+        "formula": _step_words(estimator, play.data.n_samples),
         "objective": own.words(0),
     }
 
@@ -178,13 +179,19 @@ def _values(
     return own.value(grid).reshape(len(ys), len(xs))
 
 
-def _step_words(model: Any) -> str:
-    """Return the step in words, with that of the L1 penalty."""
+def _step_words(model: Any, rows: int) -> str:
+    """Return the step in words, with that of the L1 penalty, and what an epoch of them is."""
     words = _rule_words(model)
     if model.l1 > 0.0:
         pull = model.learning_rate * model.l1
         words += f", and then {pull:.3g} towards 0 (not past it) for the L1 penalty"
-    return words
+    if model.batch_size is None:
+        return f"{words}, with g the gradient."
+    steps = -(-rows // model.batch_size)
+    return (
+        f"{words}, with g the gradient of a mini-batch. The gradient in the table is that of all "
+        f"points, and the change is that of an epoch: {counted(steps, 'such step')}."
+    )
 
 
 def _rule_words(model: Any) -> str:

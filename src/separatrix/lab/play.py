@@ -8,6 +8,7 @@ MEASURES.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -168,7 +169,7 @@ class Play:
         """
         out: dict[int, Judgement] = {}
         for batch in self.batches:
-            descends = batch.solver.descends
+            descends, held_out = batch.solver.descends, batch.validation
             runs = [self._run(member, epoch, descends) for member in batch.members]
             models = [self.weights(member, run.kept) for member, run in zip(batch.members, runs)]
             certificates = certify(batch.objective, Model.stack(models))
@@ -181,6 +182,7 @@ class Play:
                     certificate=certificate,
                     descends=descends,
                     kept_epoch=run.kept,
+                    val_rows=math.inf if held_out is None else held_out.data.n_samples,
                 )
                 for column, (run, certificate) in enumerate(zip(runs, certificates))
             ]
@@ -250,10 +252,11 @@ def _start_batch(
 
 
 def _safe_rates(batch: _Batch, model: Model, traces: list[Trace]) -> list[float | None]:
+    """Return the rates that are certain to be stable; with mini-batches there are none."""
     L = smoothness(batch.objective, model)
     return [
         None
-        if L is None or trace.step_size is None or not L[k] > 0.0
+        if L is None or trace.step_size is None or trace.is_noisy() or not L[k] > 0.0
         else float(trace.step_size.safe_rate(L[k]))
         for k, trace in enumerate(traces)
     ]

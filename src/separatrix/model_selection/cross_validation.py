@@ -21,10 +21,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from separatrix._sklearn_compat import check_method_params, safe_indexing
-from separatrix.data import BlockRows, Dataset
+from separatrix.data import BlockRows, Dataset, require_own_labels
 from separatrix.estimators.certified.certified_predictions import prove
 from separatrix.estimators.checks.class_weights import with_class_weights
-from separatrix.estimators.checks.training_data import as_weights, make_dataset, require_own_labels
+from separatrix.estimators.checks.training_data import as_weights, make_dataset
 from separatrix.estimators.checks.validation import (
     as_numbers,
     require_equal_lengths,

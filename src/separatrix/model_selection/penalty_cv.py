@@ -19,10 +19,10 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix._sklearn_compat import raise_for_params, routing_enabled, with_labels
 from separatrix.cluster import is_collection
-from separatrix.data import BlockRows, Dataset
+from separatrix.data import BlockRows, Dataset, require_own_labels
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.checks.placed_data import place_rows
-from separatrix.estimators.checks.training_data import as_weights, require_own_labels
+from separatrix.estimators.checks.training_data import as_weights
 from separatrix.estimators.checks.validation import (
     as_list,
     has_length,

@@ -32,6 +32,7 @@ from separatrix.training.stopping.certain_predictions import are_predictions_cer
 from separatrix.training.stopping.stop_reasons import (
     copy_weights,
     first_reasons,
+    has_come_back,
     has_diverged,
     note_divergence,
     note_validation,
@@ -223,8 +224,7 @@ class _Batch:
         return np.where(epochs > 0, recorded, self.start_value[self.running])
 
     def _save_sane(self) -> None:
-        """Keep this epoch's weights if they are sane, since the next epoch may spoil them."""
-        # The start is not changed.
+        """Keep this epoch's weights, if sane, in a copy of the start: the next may spoil them."""
         if self._unsaved.any() and self.running_models.sane is self.start_model:
             self.running_models.sane = self.start_model.copy()
         copy_weights(self.running_models.sane, self.state.model, self._unsaved)
@@ -232,26 +232,26 @@ class _Batch:
 
     def _stop(self, reasons: list[str], sane: Array) -> None:
         """Read off the models that stop, and the models that reach one of their epochs."""
-        over, ends = np.zeros(len(self.running), bool), []
+        self._over, ends = np.zeros(len(self.running), bool), []
         if self.epoch not in self._ends and not any(reasons):
-            self._over = over
             return
+        # However a run ends, it counts as diverged if it rose far above its start and stayed there.
+        course = self.history[FIELDS.index("objective"), self.running, : self.epoch]
+        sane = sane | has_come_back(self.running_models, course)
         for i, found in enumerate(reasons):
-            # However a run ends, it counts as diverged if it ends far above its start.
             reason = "diverged" if found and not sane[i] else found
             points = self.stop.epochs[i]
             due = [k for k, point in enumerate(points) if point >= self.epoch]
             if not reason and points[due[0]] == self.epoch:
                 due = due[:1]
                 reason = "epochs" if sane[i] else "diverged"
-                over[i] = points[-1] == self.epoch
+                self._over[i] = points[-1] == self.epoch
             elif reason:
-                over[i] = True
+                self._over[i] = True
             else:
                 continue
             ends += [(i, reading, reason) for reading in due]
         self._read_off(ends)
-        self._over = over
 
     def _read_off(self, ends: list[tuple[int, int, str]]) -> None:
         """Read off models (positions) at their current weights, each for one reading."""

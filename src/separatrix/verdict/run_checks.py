@@ -141,11 +141,14 @@ def check_overfitting(trace: Trace) -> Diagnosis | None:
     if trace.still_swings() and not trace.is_noisy():
         return None  # the losses rise and fall with the weights, in training too
     # The minimum of the last epochs, so that one upswing of an oscillation does not count.
-    rise = val[measured[-max(len(measured) // 10, 2) :]].min() - val[lowest]
+    late = measured[-max(len(measured) // 10, 2) :]
+    rise = val[late].min() - val[lowest]
     start = max(val[measured[0]], trace.start)
     counts = rise > RISEN * val[lowest] and rise > RISEN_OF_START * start
     counts = counts and rise * trace.val_rows > RISEN_IN_ALL
-    if not (counts and train[last] < (1.0 - FALLEN) * train[lowest]):
+    # The training loss of mini-batches is noisy: one low epoch is no fall.
+    ended = train[late].max() if trace.is_noisy() else train[last]
+    if not (counts and ended < (1.0 - FALLEN) * train[lowest]):
         return None
     return Diagnosis(
         "overfitting",

@@ -13,7 +13,7 @@ from separatrix.text import percent
 from separatrix.verdict.certificate import SMALL_GAP, Certificate
 
 DIVERGED_TIMES = 10.0  # an objective this many times its start ...
-DIVERGED_EPOCHS = 10  # ... this many epochs running, or at the end, has diverged
+DIVERGED_EPOCHS = 10  # ... this many epochs running, or since then to the end, has diverged
 RISING_SHARE = 0.05  # epochs in which the objective of an oscillating run rises ...
 SEVERAL = 2  # ... at least: a single rise that is recovered is no oscillation
 STILL_FALLING = 1e-3  # relative fall over the last tenth of the epochs

@@ -50,6 +50,15 @@ def short(value: float, digits: int = 3) -> str:
     return f"{rounded:,.0f}" if 1e3 <= abs(rounded) < 1e9 else f"{rounded:g}"
 
 
+def significant(value: float, digits: int = 3) -> str:
+    """Write a number with this number of digits, also if the last ones are 0.
+
+    >>> significant(0.0069), significant(0.00676), significant(1.5), significant(2e-9)
+    ('0.00690', '0.00676', '1.50', '2.00e-09')
+    """
+    return f"{value:#.{digits}g}" if abs(value) < 100 else short(value, digits)
+
+
 def thinned(values: Array, points: int, *, log: bool = False, keep: Sequence[int] = ()) -> Array:
     """Return the positions of about `points` finite values (T,) that draw the same line.
 

@@ -31,6 +31,28 @@ def spread(heights: Sequence[float], gap: float, top: float) -> list[float]:
     return [float(height) for height in back]
 
 
+def free_height(
+    height: float, taken: Sequence[tuple[float, float]], top: float, size: float
+) -> float:
+    """Return the height next to the given one for a label of this size that no range crosses.
+
+    It is the given height if there is no such place from 0 to `top`.
+
+    >>> free_height(10.0, [(9.0, 10.0)], 100.0, 12.0)
+    16.0
+    >>> free_height(10.0, [(0.0, 100.0)], 100.0, 12.0)
+    10.0
+    """
+    half = size / 2.0
+    ends = [height, *(at for low, high in taken for at in (low - half, high + half))]
+
+    def is_free(at: float) -> bool:
+        inside = half <= at <= top - half
+        return inside and all(at + half <= low or at - half >= high for low, high in taken)
+
+    return min(filter(is_free, ends), key=lambda at: abs(at - height), default=height)
+
+
 def share(value: float, span: tuple[float, float], log: bool) -> float:
     """Return the position of a value in a range, from 0 at the lower end to 1 at the upper end."""
     low, high = span

@@ -116,8 +116,8 @@ def certified(found: Any, most: int = 60) -> Any:
     low, high, sure = (np.asarray(a) for a in (found.low, found.high, found.certain))
     if low.ndim != 1:
         raise ValueError(
-            "charts.certified draws the scores of two classes. These rows have scores of "
-            f"{low.shape[1]} classes. Draw one class against the rest with multiclass='ovr'."
+            "This chart draws the scores of two classes. These rows have scores of "
+            f"{low.shape[1]} classes. Choose data with two classes."
         )
     middle = 0.5 * (low + high)
     near = np.argsort(np.abs(middle), kind="stable")[:most]

@@ -98,7 +98,7 @@ def _confusion_words(counts: Array, names: list[str], found: dict[str, Any]) -> 
         f"Accuracy {percent(found['accuracy'])}."
     )
     wrong = counts - np.diag(np.diag(counts))
-    if wrong.any():
+    if (wrong == wrong.max()).sum() == 1 and wrong.any():
         true, said = np.unravel_index(wrong.argmax(), wrong.shape)
         words += (
             f" Most common error: {names[true]} predicted as {names[said]} "

@@ -11,6 +11,7 @@ import numpy as np
 
 from separatrix.charts.drawing.chart_data import data, short, thinned
 from separatrix.charts.drawing.theme import DASHES, ORDERED, finish
+from separatrix.errors import Message, Parameter, ParameterNames
 from separatrix.study.results.facts import Row, StudyFacts
 from separatrix.training.recording.history import History
 
@@ -73,10 +74,14 @@ def batches(
 def _best_of_each(facts: StudyFacts) -> dict[int | None, History]:
     """Return, for every batch size, the history of the configuration with the lowest loss."""
     if "batch_size" not in facts.varied:
-        varied = ", ".join(facts.varied) or "nothing"
+        varied = ParameterNames(facts.varied) if facts.varied else "nothing"
         raise ValueError(
-            f"This chart needs a study that varies batch_size. The study {facts.name!r} varies "
-            f"{varied}."
+            Message(
+                "This chart needs a study that varies {size}. The study {study!r} varies {varied}.",
+                size=Parameter("batch_size"),
+                study=facts.name,
+                varied=varied,
+            )
         )
     best: dict[int | None, Row] = {}
     for row in facts.rows:

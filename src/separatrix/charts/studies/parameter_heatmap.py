@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import numpy as np
 
-from separatrix.charts.drawing.chart_data import data, short
+from separatrix.charts.drawing.chart_data import data, short, significant
+from separatrix.charts.drawing.labels import haloed
 from separatrix.charts.drawing.positions import share
 from separatrix.charts.drawing.theme import CHOSEN, WRONG, finish
 from separatrix.study.results.facts import MEASURES, Row, StudyFacts
@@ -38,8 +39,9 @@ def rates(
     x, y : the parameters of the axes. The heatmap has one line if `y` does not vary
 
     A cell shows the best value of its configurations, and is red if all of them diverged. The
-    dashed line marks the largest learning rate that is stable everywhere, 2/L, where L bounds the
-    curvature of the objective. The best configuration has a green frame.
+    dashed line marks the largest learning rate that is stable at all weights, 2/L, where L bounds
+    the curvature of the objective. A cross marks a cell of which some diverged, and a green frame
+    the cell of the best configuration.
 
     >>> from separatrix import GradientDescentClassifier, Study, charts
     >>> study = Study("map", GradientDescentClassifier(), {"learning_rate": [0.1, 0.01, 0.001]})
@@ -56,14 +58,17 @@ def rates(
             f"The study {facts.name!r} did not measure {measure}. Choose another measure."
         )
     cells = _cells(grid, done)
-    limit = _limit(grid, done) if x == "learning_rate" else []
+    stable = _stable_rates(grid, done) if x == "learning_rate" else {}
+    limit = _limit(grid, stable)
     chart = alt.layer(*_map(grid, cells), *limit, *_numbers(grid, cells)).properties(
         width=max(56 * min(len(grid.columns), 14), 240), height=34 * min(len(grid.lines) + 1, 12)
     )
     shown = measure.replace("val_", "validation ").replace("train_", "training ").capitalize()
     names = [name.replace("_", " ") for name in (x, y) if name in facts.varied]
     title = f"{shown} by {' and '.join(names)}"
-    return finish(chart, title, _subtitle(facts, done, (x, y)), _description(grid, cells, shown))
+    return finish(
+        chart, title, _subtitle(facts, grid, cells, stable), _description(grid, cells, shown)
+    )
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,10 @@ def _cells(grid: _Grid, rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "value": value,
                 "text": "diverged" if value is None else _shown(value, grid.measure),
                 "best": any(row.mark == "best" for row in same),
+                "own": next(
+                    (row.last.get(grid.measure) for row in same if row.mark == "best"), None
+                ),
+                "partly": value is not None and any(row.diverged for row in same),
                 "configurations": len(same),
             }
         )
@@ -190,11 +199,16 @@ def _numbers(grid: _Grid, cells: Sequence[dict[str, Any]]) -> list[Any]:
         x=grid.across("column:Q"), y=grid.up("line:Q"), text="text:N"
     )
     shades = {"white": "#ffffff", "black": "#1c2430", "diverged": WRONG}
-    return [
+    numbers = [
         base.transform_filter(alt.datum.kind == kind).mark_text(
             color=shade, fontSize=11, fontWeight="bold" if kind == "diverged" else "normal"
         )
         for kind, shade in shades.items()
+    ]
+    crosses = base.transform_filter(alt.datum.partly).encode(text=alt.value("×"))
+    return [
+        *numbers,
+        *haloed(crosses, color=WRONG, fontSize=14, fontWeight="bold", dx=21, dy=-12),
     ]
 
 
@@ -215,18 +229,26 @@ def _axis(channel: Any, values: list[Any], name: str) -> Any:
     return channel.title(title).scale(domain=span, nice=False, zero=False).axis(axis)
 
 
-def _limit(grid: _Grid, rows: Sequence[Row]) -> list[Any]:
-    """Draw the largest stable learning rate of every line as a staircase."""
-    points: list[dict[str, Any]] = []
+def _stable_rates(grid: _Grid, rows: Sequence[Row]) -> dict[int, set[float]]:
+    """Return the largest stable learning rates of the configurations of every line."""
+    out = {}
     for line, value in enumerate(grid.lines):
         same = [row for row in rows if row.parameters.get(grid.y) == value]
-        known = [row.safe_rate for row in same if row.safe_rate is not None]
+        known = {row.safe_rate for row in same if row.safe_rate is not None}
         if known:
-            # On the border to the right of the last stable column, where it hides no value.
-            place = sum(rate <= min(known) for rate in grid.columns) - 0.5
-            for height in (line - 0.5, line + 0.5):
-                corner = {"at": place, "height": height, "rate": min(known), "corner": len(points)}
-                points.append(corner)
+            out[line] = known
+    return out
+
+
+def _limit(grid: _Grid, stable: Mapping[int, set[float]]) -> list[Any]:
+    """Draw the largest stable learning rate of every line as a staircase."""
+    points: list[dict[str, Any]] = []
+    for line, known in stable.items():
+        # On the border to the right of the last stable column, where it hides no value.
+        place = sum(rate <= min(known) for rate in grid.columns) - 0.5
+        for height in (line - 0.5, line + 0.5):
+            corner = {"at": place, "height": height, "rate": min(known), "corner": len(points)}
+            points.append(corner)
     if not points:
         return []
     base = alt.Chart(data(points)).encode(
@@ -257,21 +279,37 @@ def _number(value: Any) -> bool:
 
 
 def _shown(value: float, measure: str) -> str:
-    return percent(value) if measure.endswith("accuracy") else short(value)
+    return percent(value) if measure.endswith("accuracy") else significant(value)
 
 
-def _subtitle(facts: StudyFacts, rows: Sequence[Row], axes: tuple[str, str]) -> list[str]:
+def _subtitle(
+    facts: StudyFacts,
+    grid: _Grid,
+    cells: Sequence[dict[str, Any]],
+    stable: Mapping[int, set[float]],
+) -> list[str]:
     out = []
-    others = [name.replace("_", " ") for name in facts.varied if name not in axes]
+    others = " and ".join(
+        name.replace("_", " ") for name in facts.varied if name not in (grid.x, grid.y)
+    )
     if others:
-        out.append(f"Cells: best over all values of {' and '.join(others)}.")
-    if any(row.mark == "best" for row in rows):
-        out = [" ".join([*out, "Green frame: best configuration."])]
-    stable = [row.safe_rate for row in rows if row.safe_rate is not None]
-    if axes[0] == "learning_rate" and stable:
-        low, high = min(stable), max(stable)
+        out.append(f"Cells: best over all values of {others}.")
+    best = next((cell for cell in cells if cell["best"]), None)
+    if best is not None:
+        # The verdict can choose another configuration than the one with the lowest value.
+        own = best["own"]
+        differs = own is not None and own != best["value"]
+        words = f", which itself has {_shown(own, grid.measure)}" if differs else ""
+        out = [" ".join([*out, f"Green frame: best configuration{words}."])]
+    if any(cell["partly"] for cell in cells) and grid.written:
+        out.append("×: some configurations of the cell diverged.")
+    if stable:
+        lowest = [min(known) for known in stable.values()]
+        low, high = min(lowest), max(lowest)
         words = short(low) if high < 1.001 * low else f"{short(low)} to {short(high)}"
-        out.append(f"Dashed line: largest learning rate that is stable everywhere ({words}).")
+        if others and any(max(known) > 1.001 * min(known) for known in stable.values()):
+            words += f", the lowest over {others}"
+        out.append(f"Dashed line: largest learning rate that is stable at all weights ({words}).")
     return out
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.charts.drawing.chart_data import data, thinned
 from separatrix.charts.drawing.labels import haloed
-from separatrix.charts.drawing.positions import at_share, share, spread
+from separatrix.charts.drawing.positions import at_share, free_height, share, spread
 from separatrix.charts.drawing.theme import CHOSEN, TRAINING, VALIDATION, WRONG, finish
 from separatrix.charts.studies.curve_data import (
     CurveSource,
@@ -48,6 +48,8 @@ COLOURS = {
 # Largest and smallest number of points of one line, and largest number of points of a chart.
 _POINTS, _LEAST, _ALL_POINTS = 200, 16, 24_000
 _LABEL = 12.0  # pixels between two labels
+_LETTER, _GAP = 6.0, 9.0  # pixels of a letter, and from the end of a line to its label
+_SHADES = 4  # largest number of shades that are all in the key
 _NARROW, _WIDE = 34, 50  # characters of a heading above a small and a large chart
 # An axis ends at these multiples of the range of most runs, or of the best one. A few runs far
 # outside leave the chart, so that the others are not compressed into a corner.
@@ -194,8 +196,8 @@ class _Sheet:
         names = {row["colour"] for row in self.rows}
         present = {k: v for k, v in (COLOURS | self.shades).items() if k in names}
         own = [name for name in self.shades if name in names]
-        # The first, the middle and the last of the ordered shades explain the others.
-        told = {own[k] for k in (0, len(own) // 2, -1)} if own else set()
+        # The first, the middle and the last of many ordered shades explain the others.
+        told = set(own) if len(own) <= _SHADES else {own[k] for k in (0, len(own) // 2, -1)}
         legend = alt.Legend(
             orient="top",
             title=None,
@@ -294,7 +296,7 @@ def _overlaid(sheet: _Sheet, chosen: Sequence[int] | None) -> Any:
             _mark_end(sheet, run, part, values, ring=run.best, cross=ahead or faint > 0.2)
             if ahead and not run.diverged:
                 ends.append((run, float(values[-1]), values.size))
-        _label_ends(sheet, part, ends, height, full)
+        _label_ends(sheet, part, ends, (width, height), full)
     chart = sheet.layers(width, height)
     column = alt.Column("part:N").title(None).sort(list(sheet.fields))
     return chart.facet(column=column, data=data(sheet.rows), spacing=20)
@@ -329,10 +331,11 @@ def _label_ends(
     sheet: _Sheet,
     part: str,
     ends: Sequence[tuple[TrainingCurve, float, int]],
-    height: int,
+    size: tuple[int, int],
     full: bool,
 ) -> None:
-    """Add the names of the lines at their ends, without overlaps."""
+    """Add the names of the lines at their ends, without overlaps and off the other lines."""
+    height = size[1]
     by_epoch: dict[int, list[tuple[TrainingCurve, float]]] = {}
     for run, value, epoch in ends:
         if np.isfinite(value) and (value > 0.0 or not sheet.log_y):
@@ -341,10 +344,38 @@ def _label_ends(
         low, high = sheet.span
         inside = [min(max(value, low), high) for _, value in same]
         at = [height * share(value, sheet.span, sheet.log_y) for value in inside]
-        for (run, _), place in zip(same, spread(at, _LABEL, height)):
-            words = run.words if full else run.label
+        names = [run.words if full else run.label for run, _ in same]
+        letters = max(map(len, names))
+        at = [
+            free_height(place, _crossing(sheet, part, epoch, letters, size), height, _LABEL)
+            for place in at
+        ]
+        for (run, _), words, place in zip(same, names, spread(at, _LABEL, height)):
             value = at_share(place / height, sheet.span, sheet.log_y)
             sheet.point("label", part, epoch, value, text=words, colour=part, words=run.words)
+
+
+def _crossing(
+    sheet: _Sheet, part: str, epoch: int, letters: int, size: tuple[int, int]
+) -> list[tuple[float, float]]:
+    """Return the lowest and highest height of every line over the width of a label, in pixels."""
+    width, height = size
+    span = (1.0 if sheet.log_x or sheet.epochs < 20 else 0.0, float(max(sheet.epochs, 2)))
+    left = share(epoch, span, sheet.log_x) + _GAP / width
+    ends = (left, left + _LETTER * letters / width)
+    first, last = (at_share(end, span, sheet.log_x) for end in ends)
+    out = []
+    for row in sheet.rows:
+        if row["layer"] != "line" or row["part"] != part or row["epoch"][-1] < first:
+            continue
+        inside = row["epoch"][(row["epoch"] > first) & (row["epoch"] < last)]
+        values = np.interp(
+            [first, *inside, min(last, row["epoch"][-1])], row["epoch"], row["value"]
+        )
+        values = np.clip(values, *sheet.span)
+        heights = [height * share(float(value), sheet.span, sheet.log_y) for value in values]
+        out.append((min(heights), max(heights)))
+    return out
 
 
 def _values(runs: Sequence[TrainingCurve], fields: Any) -> Array:

@@ -38,7 +38,7 @@ KINDS = {
         of_studies.rates,
         of_studies.batches,
     ),
-    "Lessons: chart KIND --out FILE": (
+    "Lessons: chart KIND --out FILE, chart graph EXPRESSION --out FILE": (
         lessons.losses,
         lessons.optimum_balls,
         lessons.graph,

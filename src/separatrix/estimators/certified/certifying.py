@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.cluster import is_collection
 from separatrix.data import BlockRows, NotInMemoryError
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.certified.certified_predictions import (
@@ -80,6 +81,11 @@ class CertifyingClassifier(LinearClassifier):
             raise NotInMemoryError(
                 f"certify needs rows in memory. Got {X!r}. Read a part of them with its method "
                 "load, which returns X and y."
+            )
+        if is_collection(X):
+            raise NotInMemoryError(
+                f"certify needs rows in memory. Got a {type(X).__name__} of Dask. Pass some of its "
+                "rows, as in certify(X[:1000].compute())."
             )
         checked = self._checked(X)
         require_finite("X", checked)

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from separatrix._sklearn_compat import check_feature_names, check_sample_weight
-from separatrix.data import BlockRows, Dataset, current_rows_per_block
+from separatrix.data import BlockRows, Dataset, current_rows_per_block, require_own_labels
 from separatrix.estimators.checks.class_weights import weigh_classes, with_class_weights
 from separatrix.estimators.checks.validation import (
     as_numbers,
@@ -97,20 +97,6 @@ def _dataset_of_rows(
     assert data is not None
     require_two_classes(data.classes)
     return weigh_classes(data, class_weights)
-
-
-def require_own_labels(rows: BlockRows, y: Any, sample_weight: Any = None) -> None:
-    """Raise if labels or weights are given that are not those of the rows."""
-    if y is not None and not np.array_equal(y, rows.y):
-        raise ValueError(
-            f"{rows!r} have their own labels. Leave out y, or convert the rows with other labels."
-        )
-    own = rows.weights
-    if sample_weight is not None and (own is None or not np.array_equal(sample_weight, own)):
-        raise ValueError(
-            f"{rows!r} can have only the weights that are stored with them. Leave out "
-            "sample_weight, and name the column of weights when the rows are converted."
-        )
 
 
 def require_no_feature_map(estimator: LinearClassifier, rows: BlockRows) -> None:

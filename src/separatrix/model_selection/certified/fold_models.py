@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
+from separatrix.cluster import is_collection
 from separatrix.data import BlockRows, Dataset, rows_per_block
 from separatrix.errors import Message, Parameter, ParameterError
 from separatrix.estimators.checks.class_weights import with_class_weights
@@ -103,6 +104,11 @@ class FoldModels:
             raise TypeError(
                 f"certified_search needs all rows in memory. Got {X!r}. Pass an array or a sparse "
                 "matrix."
+            )
+        if is_collection(X):
+            raise TypeError(
+                f"certified_search needs all rows in memory. Got a {type(X).__name__} of Dask. If "
+                "they fit, pass X.compute() and y.compute()."
             )
         require_equal_lengths(X, y)
         require_labels("y", y)

@@ -115,6 +115,16 @@ def certified_search(
     low, high = _interval(C)
     require_number("epsilon", epsilon, open_low=True)
     require_choice("measure", measure, MEASURES)
+    if measure == "error" and epsilon >= 1.0:
+        raise ParameterError(
+            Message(
+                "{epsilon:subject} must be below 1 for the error, which is a share: 0.02 is 2 %. "
+                "Got {given!r} instead.",
+                epsilon=Parameter("epsilon"),
+                given=epsilon,
+            ),
+            parameter="epsilon",
+        )
     require_count("max_points", max_points, low=2)
     began, counter = time.perf_counter(), TrainingCounter()
     fits = FoldModels.of(estimator, X, y, sample_weight, cv, measure)

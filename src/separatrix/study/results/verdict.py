@@ -68,7 +68,7 @@ def _nothing_usable(
     finished: Sequence[FinishedConfiguration], grid: Mapping[str, list[Any]]
 ) -> str:
     if not finished:
-        return "No verdict yet: no configuration has been evaluated."
+        return "No verdict yet: no configuration has finished."
     lower = _lower(finished) if "learning_rate" in grid else ""
     if len(finished) == 1:
         return f"The only finished configuration diverged.{lower}"

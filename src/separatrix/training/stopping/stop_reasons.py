@@ -62,6 +62,18 @@ def has_diverged(models: RunningModels, value: Array) -> Array:
     return np.asarray(~np.isfinite(value) | (models.above >= DIVERGED_EPOCHS))
 
 
+def has_come_back(models: RunningModels, course: Array) -> Array:
+    """Return which models (B,) swing: they were far above their start, came back and are finite.
+
+    `course` (B, epochs) are their objectives so far.
+    """
+    above = ~(
+        course <= DIVERGED_TIMES * np.where(np.isnan(models.first), np.inf, models.first)[:, None]
+    )
+    came_back = (above[:, :-1] & ~above[:, 1:]).any(axis=1)
+    return np.asarray(came_back & np.isfinite(course[:, -1]) & (models.above < DIVERGED_EPOCHS))
+
+
 def note_validation(
     models: RunningModels,
     stop: Stop,

@@ -253,6 +253,9 @@ function describeMap(study, map, axes, main, isGrid) {
   else if (best)
     words.push(`${isHigherBetter(main) ? "Highest" : "Lowest"}: `
       + `${measureText(main, best.measure(main))} at ${best.name}.`);
+  const framed = isGrid && [...map.cells.values()].find(runs => runs.includes(study.best));
+  if (framed && bestBy(framed, main) && bestBy(framed, main) !== study.best && study.best.measure(main) !== null)
+    words.push(`Green: the cell of the best configuration, which itself has ${measureText(main, study.best.measure(main))}.`);
   const rates = map.limits.filter(rate => rate !== null);
   if (rates.length) {
     const [low, high] = [Math.min(...rates), Math.max(...rates)].map(rate => short(rate, 2));

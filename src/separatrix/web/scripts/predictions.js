@@ -67,9 +67,9 @@ function wordsOfErrors(confusion, names, word) {
   const all = confusion.flat().reduce((a, b) => a + b, 0);
   const missed = wrong.reduce((sum, one) => sum + one.rows, 0);
   if (!missed) return `All ${count(all, word)} are classified correctly.`;
-  const { row, column, rows } = wrong[0];
-  return `${missed.toLocaleString("en")} of ${count(all, word)} are wrong. Most common error: `
-    + `${names[row]} taken for ${names[column]} (${count(rows, "row")}). Blue: right, red: wrong.`;
+  const { row, column, rows } = wrong[0], tied = wrong.length > 1 && wrong[1].rows === rows;
+  const common = tied ? "" : ` Most common error: ${names[row]} taken for ${names[column]} (${count(rows, "row")}).`;
+  return `${missed.toLocaleString("en")} of ${count(all, word)} are wrong.${common} Blue: right, red: wrong.`;
 }
 
 function tableOfCounts(confusion, names) {

@@ -10,8 +10,9 @@ export function linearScale([low, high], [from, to]) {
   };
 }
 
-/** Return a logarithmic scale; both ends of the domain must be positive. */
+/** Return a logarithmic scale, or a linear one if the domain is not of positive numbers. */
 export function logScale([low, high], range) {
+  if (!(low > 0 && Number.isFinite(high))) return linearScale([low, high], range);
   const inner = linearScale([Math.log10(low), Math.log10(high)], range);
   return {
     at: value => inner.at(Math.log10(Math.max(value, Number.MIN_VALUE))),
@@ -22,7 +23,7 @@ export function logScale([low, high], range) {
 
 function linearTicks(low, high, count) {
   const rough = (high - low) / Math.max(count, 1);
-  if (!(rough > 0)) return [low];
+  if (!(rough > 0 && Number.isFinite(rough))) return [low];
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find(times => times * power >= rough * 0.999) * power;
   const out = [];

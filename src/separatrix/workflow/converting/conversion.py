@@ -32,6 +32,7 @@ from separatrix.data.on_disk.memory import (
     rows_of_blocks,
     usual_memory,
 )
+from separatrix.estimators.checks.validation import require_count
 from separatrix.features.incremental import fit_preparation
 from separatrix.features.preparation import Preparation
 from separatrix.features.settings import Settings
@@ -108,6 +109,7 @@ def convert(
     >>> sx.convert("wine", tempfile.mkdtemp() + "/wine", rows_per_block=50)
     144 rows of 'wine' (train) with 13 features, in 3 blocks on disk
     """
+    require_count("rows_per_block", rows_per_block, optional=True)
     _require_other_source(source)
     place = Path(folder).expanduser()
     room = usual_memory() if memory is None else memory_of_conversion(memory)

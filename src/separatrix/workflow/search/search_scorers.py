@@ -112,8 +112,8 @@ def require_provable(scoring: str, has_l1: bool, stored: bool, placed: bool) -> 
     if stored:
         raise OptionError(
             Message(
-                "{certify} needs all rows in memory, and these are stored. Give the original "
-                "source, or omit {certify}.",
+                "{certify} needs all rows in memory, and those of a folder of blocks stay on disk. "
+                "Give the original source, or omit {certify}.",
                 certify=certify,
             )
         )

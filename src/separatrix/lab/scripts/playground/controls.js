@@ -12,18 +12,18 @@ const RATES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 5, 10, 30];
 const BATCHES = [1, 2, 5, 10, 20, 50, 100, null];
 const WITH_MOMENTUM = ["momentum", "nesterov"];
 
-/** Return the column: `node`, and `show(settings, play)`. */
+/** Return the column: `node`, and `show(settings, play, problem)`; a problem is shown at its field. */
 export function makeControls({ choices, change, upload, drawMode }) {
   const node = element("section", { class: "settings-part", "aria-label": "Settings" });
   let drawing = false, colour = 0, last = null;
 
-  function show(settings, play, problem = "") {
+  function show(settings, play, problem = null) {
     last = [settings, play, problem];
     const set = values => change({ ...settings, ...values });
     const varied = name => settings.grid && [settings.across, settings.down].includes(name);
     fill(node,
       element("h2", {}, "Data"), ...dataPart(settings, set),
-      problem && element("p", { class: "problem", role: "alert" }, problem),
+      !ownField(settings, problem) && problemWords(problem),
       element("h2", {}, "Features"),
       chips(choices.features, settings.features, name => set({ features: name }),
         name => name === "linear" && settings.data === "file" ? "both axes" : WORDS[name]),
@@ -48,7 +48,7 @@ export function makeControls({ choices, change, upload, drawMode }) {
       element("h2", {}, "Models"),
       chips([true, false], settings.grid, grid => set({ grid, selected: null, compared: null }),
         grid => grid ? "all settings at once" : "one model"),
-      ...(settings.grid ? gridPart(settings, set) : []));
+      ...(settings.grid ? gridPart(settings, set, problem) : []));
   }
 
   function dataPart(settings, set) {
@@ -139,7 +139,7 @@ export function makeControls({ choices, change, upload, drawMode }) {
     return key ? { ...found, [key]: "l2", [`${key}Values`]: VARIED.l2.values, selected: null, compared: null } : found;
   }
 
-  function gridPart(settings, set) {
+  function gridPart(settings, set, problem) {
     const part = (title, key, values) => {
       const select = element("select", { on: { change: () => set({
         [key]: select.value, [values]: VARIED[select.value].values, selected: null, compared: null }) } },
@@ -148,7 +148,8 @@ export function makeControls({ choices, change, upload, drawMode }) {
       const input = element("input", { type: "text", value: settings[values].join(", "),
         "aria-label": `values ${title}`, on: { change: () => set({ [values]: listed(input.value),
           selected: null, compared: null }) } });
-      return element("label", { class: "field" }, title, select, input);
+      return element("div", {}, element("label", { class: "field" }, title, select, input),
+        key === ownField(settings, problem) && problemWords(problem));
     };
     return [part("across", "across", "acrossValues"), part("down", "down", "downValues")];
   }
@@ -158,6 +159,12 @@ export function makeControls({ choices, change, upload, drawMode }) {
     on: { change: () => picker.files[0] && upload(picker.files[0]) } });
   return { node, show };
 }
+
+const problemWords = problem => problem && element("p", { class: "problem", role: "alert" }, problem.message);
+
+/** Return the axis of the grid whose values are the problem, or undefined. */
+const ownField = (settings, problem) =>
+  ["across", "down"].find(key => problem && settings.grid && settings[key] === problem.parameter);
 
 const listed = text => {
   const values = text.split(/[,\s]+/).filter(Boolean).slice(0, 10);

@@ -60,20 +60,21 @@ export function makeDetails({ chooseAxes }) {
     const { play, epoch, model, verdict } = given, base = `/api/play/${play.id}`;
     const step = await getJson(`${base}/step?model=${model}&epoch=${epoch}`);
     if (shown !== given) return;
-    showStep(play, step, epoch, verdict);
+    showStep(given, step);
     await showSurface(given);
   }
 
-  function showStep(play, step, epoch, verdict) {
+  function showStep({ play, epoch, verdict, playing }, step) {
     const several = new Set(step.rows.map(r => r.output)).size > 1;
     const weights = step.rows.filter(r => r.name !== "bias"), zeros = weights.filter(r => r.weight === 0).length;
     const largest = Math.max(...step.rows.map(r => Math.abs(r.gradient)));
     const clean = v => Math.abs(v) < Math.max(NOISE * largest, ROUNDING) ? 0 : v;
     const limit = verdict.safe_rate
       ? ` Rates up to ${roundedDown(verdict.safe_rate)} are certain to be stable.` : "";
-    fill(gradientPart, element("h2", {}, `The weights at epoch ${epoch}, and the next step`),
+    fill(gradientPart, element("h2", {}, `The weights at epoch ${epoch.toLocaleString("en")}, and the next step`),
+      playing && element("p", { class: "note" }, "While playing, this table follows about once a second."),
       zeros > 0 && epoch > 0 && element("p", {}, `${zeros} of ${count(weights.length, "weight")} are exactly 0.`),
-      element("p", { class: "note" }, `${step.formula}, with g the gradient.${limit}`),
+      element("p", { class: "note" }, `${step.formula}${limit}`),
       step.objective && element("p", { class: "note" }, `Objective: ${step.objective}.`),
       /^k1$/.test(step.rows[0]?.name) && element("p", { class: "note" },
         "k1, k2, …: the features of the kernel, which grow the closer a point is to some of the training points."),

@@ -18,7 +18,8 @@ export function drawLosses(canvas, { play, epochs, epoch, chosen, compared, best
   const rows = shown.map(e => epochs.row(e)), lines = new Map();
   const valuesAt = place => rows.map(row => row[place]);
   for (let m = 0; m < play.models.length; m++) lines.set(m, valuesAt(placeOf(play, m, "objective")));
-  const start = lines.get(chosen)[0], held = valuesAt(placeOf(play, chosen, "val_loss"));
+  const start = lines.get(chosen).find(v => v > 0) ?? 1; // that of the perceptron begins at 0
+  const held = valuesAt(placeOf(play, chosen, "val_loss"));
   const values = [...lines.values(), held].flat().filter(v => v > 0 && v <= 4 * start);
   const low = smallest(values, start * 0.9), high = -smallest(values.map(v => -v), -start * 1.1);
   const y = logScale([Math.max(low, high / 1e6), high], [height - BOX.bottom, BOX.top]);
@@ -28,8 +29,8 @@ export function drawLosses(canvas, { play, epochs, epoch, chosen, compared, best
     context.beginPath();
     let pen = false;
     values.forEach((v, k) => {
-      if (!(v > 0) || !Number.isFinite(v)) { pen = false; return; }
-      const at = [x.at(shown[k]), Math.max(y.at(v), 0)];
+      if (!Number.isFinite(v)) { pen = false; return; }
+      const at = [x.at(shown[k]), Math.min(Math.max(y.at(v), 0), height - BOX.bottom)]; // 0 is at the bottom
       pen ? context.lineTo(...at) : context.moveTo(...at);
       pen = true;
     });

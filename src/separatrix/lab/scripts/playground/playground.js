@@ -1,6 +1,7 @@
 /** The playground: one play at a time, drawn epoch by epoch. */
 
 import { getJson, getNumbers, postFile, postJson } from "./client.js";
+import { readColours } from "./colours.js";
 import { makeControls } from "./controls.js";
 import { element, fill } from "./dom.js";
 import { hasDiverged, makeEpochs, measure } from "./epochs.js";
@@ -24,12 +25,11 @@ const CHARTED_EVERY = 60; // milliseconds between two drawings of the loss curve
 let settings = readHash(location.hash), play = null, epochs = null;
 let epoch = settings.epoch, playing = false, enlarged = null;
 let fits = false; // whether the play has the present settings
-let verdicts = null, states = [], problem = "", restarts = 0, judging = false, judgedAt = 0, markedAt = 0, chartedAt = 0;
+let verdicts = null, states = [], problem = null, restarts = 0, judging = false, judgedAt = 0, markedAt = 0, chartedAt = 0;
 let controls = null, lesson = null, ownFile = null;
 
 const summary = element("p", { id: "summary", role: "status" }, "Loading…");
 const main = element("main", { class: "playground" }), page = document.getElementById("page");
-const css = getComputedStyle(document.documentElement);
 let colours = readColours();
 
 const compareMenu = element("select", { "aria-label": "compared with",
@@ -55,17 +55,13 @@ const transport = makeTransport({
   changeSpeed(value) { settings.speed = value; remember(); },
 });
 
-function readColours() {
-  const names = ["ink", "paper", "quiet", "line", "train", "validation", "chosen", "wrong"];
-  return Object.fromEntries(names.map(name => [name, css.getPropertyValue(`--${name}`).trim()]));
-}
-
 const paperNumbers = () => [1, 3, 5].map(k => parseInt(colours.paper.slice(k, k + 2), 16));
 
 /** Start a new play with the present settings. */
 async function restart() {
   const mine = ++restarts;
   if (settings.data === "drawn" && new Set(settings.points.map(p => p[2])).size < 2) return showUnfinished();
+  if (settings.data === "file" && !settings.file) return fail(new Error("A link does not contain the file. Choose it again."));
   let next, parts;
   try {
     next = await postJson("/api/play", request(settings), true);
@@ -80,7 +76,7 @@ async function restart() {
     return null;
   }
   if (mine !== restarts) return null;
-  problem = "";
+  problem = null;
   play = { ...next, named: settings.data === "file", parameters: cells(settings).map(cell => parametersOf(settings, cell)) };
   fits = true;
   epochs = makeEpochs(play);
@@ -100,7 +96,8 @@ async function restart() {
 /** Show drawn points of fewer than two classes, with which no model can be trained. */
 function showUnfinished() {
   stop();
-  problem = "";
+  problem = null;
+  transport.enable(false);
   view.setPoints(settings.points, paperNumbers(), colours);
   other.node.hidden = gridPart.hidden = curvePart.hidden = true;
   details.hide();
@@ -112,9 +109,12 @@ function showUnfinished() {
 }
 
 function fail(error) {
-  problem = error.message;
+  problem = error;
   stop();
   controls.show(settings, play, problem);
+  if (fits) return;
+  summary.textContent = error.message;
+  transport.enable(false);
 }
 
 /** Return the cell whose values are nearest to the single model's settings. */
@@ -273,7 +273,7 @@ async function judge() {
     if (mine === play && fits) {
       verdicts = found;
       draw();
-      await details.load({ play, epochs, epoch: at, model, verdict: found[model], axes, colours, paper: paperNumbers() });
+      await details.load({ play, epochs, epoch: at, model, verdict: found[model], axes, colours, playing, paper: paperNumbers() });
       if (!playing && settings.explained) await details.explain(play, model, at, settings.explained, false);
     }
   } catch (error) {
@@ -323,7 +323,7 @@ function addPoint(point, colour) {
 
 /** Read a file, with its label column if it was chosen. */
 async function upload(file, label = null) {
-  problem = "";
+  problem = null;
   try {
     const column = label === null ? "" : `&label=${encodeURIComponent(label)}`;
     const found = await postFile(`/api/files?name=${encodeURIComponent(file.name)}${column}`, file);
@@ -342,13 +342,14 @@ function arrange() {
   main.classList.toggle("comparing", comparing);
   other.node.hidden = !comparing;
   curvePart.hidden = false;
+  transport.enable(true);
   transport.showCompare(comparing, models > 1);
   fill(compareMenu, comparing && play.models.map((_, m) =>
     element("option", { value: m, selected: m === settings.compared }, words(m))));
   gridPart.hidden = !settings.grid;
   bestWords.hidden = !areComparable(play);
   summary.textContent = `${play.named ? `${settings.file.name} · ` : ""}${count(play.points.length, "point")} · ${count(models, "model", "models in one pass")}`;
-  fill(gridWords, settings.grid ? `All ${models} models train together on the same points. ` +
+  fill(gridWords, settings.grid ? `${models === 2 ? "Both" : `All ${models}`} models train together on the same points. ` +
     "Hover to look closer, click to choose one, shift-click to compare." : "");
   fill(classKey, keyOfPlane(play, play.models[settings.selected]));
   fill(curveKey, keyOfCurves(play, comparing));

@@ -24,6 +24,8 @@ export function makeTransport({ toggle, move, reset, seek, compare, changeSpeed 
 
   return {
     node,
+    /** Enable the controls, or disable them if there is nothing to play. */
+    enable: can => { for (const one of node.querySelectorAll("button, select, input")) one.disabled = !can; },
     showPlaying: playing => fill(playButton, playing ? "❚❚ pause" : "▶ play"),
     showSpeed: value => { speed.value = value; },
     showCompare(comparing, possible) {

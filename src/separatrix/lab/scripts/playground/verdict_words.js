@@ -86,7 +86,7 @@ function beyondLimit({ verdict, model, parameters, states }) {
   const rates = parameters.filter((one, m) => states[m] === "" &&
     JSON.stringify({ ...one, learning_rate: null }) === JSON.stringify(own)).map(one => one.learning_rate);
   const most = Math.max(...rates);
-  if (!(verdict.safe_rate < most)) return "";
+  if (verdict.safe_rate === null || verdict.safe_rate >= most) return "";
   return ` The limit ${roundedDown(verdict.safe_rate)} is certain, from every start; ` +
     `a larger rate can be stable, too, as ${short(most)} is here so far.`;
 }
@@ -115,7 +115,10 @@ export function makeSays() {
       if (!found) return write("good", "", "No problem found at this epoch.");
       const swings = states[model] === "swings" && found.kind === "oscillating";
       const kind = BAD.includes(found.kind) && !swings ? "bad" : "";
-      return swings ? write(kind, "Swings, and settles.", found.message)
+      // At kinks and with mini-batches no rate is certain to be stable, and swings do not die out.
+      const settles = swings && verdict.safe_rate !== null;
+      return settles ? write(kind, "Swings, and settles.", found.message)
+        : swings ? write(kind, "Swings a little.", `${found.message} ${found.remedy}`)
         : write(kind, TITLES[found.kind], `${found.message} ${found.remedy}` +
           (ABOUT_RATES.includes(found.kind) ? beyondLimit({ verdict, model, parameters, states }) : ""));
     },
