@@ -200,3 +200,20 @@ def test_columns_that_only_look_like_numbers_are_refused_if_there_are_no_others(
 def test_a_column_may_be_named_inf(read):
     found = read({"x": ["1", "2", "3"], "inf": ["1", "2", "4"]})
     assert found.table.names == ["x", "inf"]
+
+
+# Spaces around cells
+
+
+def test_cells_that_differ_only_in_the_spaces_around_them_are_counted(tmp_path):
+    rows = [f"{'rst'[k % 3]},{k % 7},{'uv'[k % 2]}" for k in range(60)]
+    rows[3], rows[6], rows[5] = "r ,3,v", " r,6,u", "t,5, v"
+    path = tmp_path / "spaces.csv"
+    path.write_text("\n".join(["x,other,label", *rows]))
+    notes = read_table(path).notes
+    removed = "Column 'x': removed the spaces around 2 cells, which makes them equal to others"
+    assert f"{removed} ('r ', line 5)." in notes
+    labels = "Removed the spaces around 1 label, which makes it equal to others (' v', line 7)."
+    assert labels in notes
+    path.write_text("\n".join(["x, other, label", *(row.replace(",", ", ") for row in rows[7:])]))
+    assert not any("spaces" in note for note in read_table(path).notes)

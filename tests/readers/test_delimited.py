@@ -183,3 +183,24 @@ def test_columns_with_leading_zeros_are_found_in_pieces_of_every_size(seed, monk
     exact = {k for row in rows for k, cell in enumerate(row) if re.match(r"0\d", cell)}
     loose = {k for row in rows for k, cell in enumerate(row) if re.search(r"(^|\W)0\d", cell)}
     assert exact <= found <= loose
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter", "said"),
+    [
+        ("a.csv", ";", ["The fields are separated by semicolons."]),
+        ("a.csv", "|", ["The fields are separated by vertical bars (|)."]),
+        ("a.csv", "\t", ["The fields are separated by tabs."]),
+        ("a.tsv", ",", ["The fields are separated by commas."]),
+        ("a.csv", ",", []),
+        ("a.tsv", "\t", []),
+    ],
+)
+def test_a_delimiter_that_the_name_of_the_file_does_not_show_is_printed(
+    tmp_path, name, delimiter, said
+):
+    path = tmp_path / name
+    path.write_text("x,y\n1,u\n2,v\n3,u\n".replace(",", delimiter))
+    assert [note for note in read_table(path).notes if "separated" in note] == said
+    given = read_table(path, delimiter=delimiter)
+    assert not any("separated" in note for note in given.notes)

@@ -1,7 +1,10 @@
 """A few stray cells do not turn a column of numbers into categories."""
 
+import numpy as np
 import pytest
 
+from separatrix.readers import load
+from separatrix.readers.cells.cell_format import FORMATS
 from separatrix.readers.tables import read_table
 
 
@@ -50,3 +53,19 @@ def test_many_cells_that_are_treated_as_missing_come_with_a_remedy(column):
     assert any("40 cells are not numbers" in note and said in note for note in found.notes)
     wanted = column([*map(str, range(40)), *["low", "high"] * 20], types={"x": "number"})
     assert not any("'category'" in note for note in wanted.notes)
+
+
+@pytest.mark.parametrize("types", [None, {"x": "number"}])
+def test_new_rows_are_read_as_the_training_rows_if_a_cell_has_no_unit(tmp_path, types):
+    lines = [f"{40 + k} kg,{'uv'[k % 2]}" for k in range(60)]
+    lines[28] = "23,u"
+    path = tmp_path / "units.csv"
+    path.write_text("\n".join(["x,y", *lines]))
+    trained = load(path, types=types)
+    saved = FORMATS.unpack(FORMATS.pack(trained.table.formats), "formats")
+    found = read_table(path, columns={"x": "numbers"}, formats=saved)
+    assert np.array_equal(found.table["x"], trained.table["x"], equal_nan=True)
+    note = "1 cell is not a number in 'kg' ('23', line 30); treated as missing"
+    assert any(note in each for each in found.notes) == (types is None)
+    given = read_table(path, columns={"x": "numbers"}, formats=saved, types={"x": "number"})
+    assert given.table["x"][28] == 23

@@ -34,7 +34,7 @@ def test_a_number_in_another_form_than_in_training_is_reported():
 
 def test_a_number_without_the_unit_of_the_training_is_reported():
     write("1,5;5%;a", "1,5;0.5;b")
-    said = "'0.5' is read as 0.5; a number without '%' is in '%', as in training."
+    said = "'0.5' is read as 0.5; a number without '%' is taken to be in '%'."
     assert f"Column 'share': {said}" in notes()
     write("1,5;5%;a")
     assert not any("without '%'" in note for note in notes())

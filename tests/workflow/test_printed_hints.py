@@ -1,5 +1,7 @@
 """Notes and errors about files that are not what a command expects."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -77,3 +79,37 @@ def test_a_model_of_images_predicts_one_image_and_refuses_other_files(folder):
         found = error("predict", "m.sx", name)
         assert f"trained on images of 6 x 8 pixels, and {name} is not an image." in found
         assert "row 1, column 1" not in found
+
+
+def test_hints_name_options_in_the_terminal_and_in_json(tmp_path):
+    path = tmp_path / "rare.csv"
+    rows = [f"{k},{k % 7},{'abc'[2 if k < 3 else k % 2]}" for k in range(400)]
+    path.write_text("\n".join(["Patient ID,x,y", *rows]))
+    found = facts("fit", path)
+    assert found["verdict"]["diagnoses"][0]["remedy"].startswith(
+        "Give its samples more weight (--weight), collect more"
+    )
+    assert any("leave it out with --type 'Patient ID=drop'." in note for note in found["notes"])
+    printed = call("fit", path).output
+    assert "(--weight)" in printed
+    assert "sample_weight" not in printed
+
+
+def test_filled_values_of_all_parts_add_up_to_the_missing_ones(folder):
+    rows = [f"{'' if k % 9 == 0 else k % 40},{k % 7},{'ab'[k % 3 == 0]}" for k in range(200)]
+    notes = facts("fit", write("age.csv", "Age,x,y", *rows))["notes"]
+    assert "23 values are missing: 'Age' 23." in notes
+    filled = [re.findall(r"(\d+) missing|(\d+) in", note) for note in notes if "filled" in note]
+    assert len(filled) == 1
+    assert len(filled[0]) > 1
+    assert sum(int(a or b) for a, b in filled[0]) == 23
+
+
+@pytest.mark.parametrize("header", ["a,b,y", ",a,b"])
+def test_a_header_without_the_columns_of_the_model_is_named_in_the_error(header):
+    wide = [f"{k % 9},{k % 7},{k % 5},{k % 4},{'ab'[k % 3 == 0]}" for k in range(60)]
+    call("fit", write("wide.csv", "p,q,r,s,y", *wide), "--out", "m.sx")
+    found = error("predict", "m.sx", write("new.csv", header, *ROWS))
+    named = ", ".join(map(repr, header.split(",")))
+    assert f"new.csv, line 1: none of {named} is a column of the model" in found
+    assert "column 1" not in found

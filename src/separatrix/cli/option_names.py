@@ -52,6 +52,7 @@ _OTHER_NAMES = {
     "intercept_scaling": "bias",
     "l1_ratio": "l1",
     "n_hashes": "hashes",
+    "sample_weight": "weight",
     "word_lists": "word_list",
     "Settings.text": "words",  # `text` of a reader is another option
 }

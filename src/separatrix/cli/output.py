@@ -56,12 +56,15 @@ class Output:
             _print(self.err, *what)
 
     def print_json(self, facts: Any) -> None:
-        """Print facts as JSON if --json was given."""
+        """Print facts as JSON if --json was given; messages name the command line options."""
         if self.json:
+            from separatrix.cli.reports import worded
             from separatrix.text import printable_json
 
             escaped = not _encoding().lower().startswith("utf")
-            text = json_module.dumps(json_value(facts), ensure_ascii=escaped, allow_nan=False)
+            text = json_module.dumps(
+                json_value(worded(facts)), ensure_ascii=escaped, allow_nan=False
+            )
             print(printable_json(text))
 
     def data(self, text: str) -> None:

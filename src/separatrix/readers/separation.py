@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from separatrix.matrix import Array
-from separatrix.readers.cells.cell_counts import TableCounts
+from separatrix.readers.cells.cell_counts import TableCounts, first_trimmed
 from separatrix.readers.cells.cell_format import CellFormat, Formats, Kind
 from separatrix.readers.cells.column_notes import describe_columns
 from separatrix.readers.cells.decisions import describe_decisions, describe_identifiers, no_features
@@ -37,6 +37,7 @@ from separatrix.readers.typed_columns import (
     missing_words,
     read_trained,
 )
+from separatrix.text import counted
 
 Names: TypeAlias = str | Collection[str] | None
 
@@ -248,8 +249,19 @@ class _Separation:
         y = self._labels(name, values)
         if y is not None and y.dtype.kind != "U" and not is_for_model:
             self._describe({name: found[name]})
+        if y is not None and y.dtype.kind == "U" and not (is_for_model or self.options.is_part):
+            self._note_trimmed_labels(name, found[name])
         copies = [] if is_for_model else rivals_of(found, name, values, self.notes)
         return y, {other: each for other, each in found.items() if other not in (name, *copies)}
+
+    def _note_trimmed_labels(self, name: str, found: Inferred) -> None:
+        if count := found.trimmed.total():
+            first = first_trimmed(self.cells[name], found, self.origin.place)
+            them = "it" if count == 1 else "them"
+            self.notes.append(
+                f"Removed the spaces around {counted(count, 'label')}, which makes {them} equal to "
+                f"others ({first})."
+            )
 
     def _label_values(self, name: str, found: Inferred) -> Array:
         """Return the values of the label column; booleans as the strings that a CSV file has."""

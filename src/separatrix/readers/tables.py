@@ -95,7 +95,8 @@ def separate_fields(
     if columns and not fields.has_header:
         names, label = name_columns(names, fields.sample, columns, given.layout, given.label)
         given = replace(given, label=label)
-        if header is None:
+        of_table = given.formats is not None  # images have columns, but no header to compare with
+        if header is None and (of_table or any(name in columns for name in names)):
             require_no_other_header(path, names, fields.sample, columns)
     named = dict(zip(names, fields.columns))
     if not columns:

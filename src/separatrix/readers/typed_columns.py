@@ -238,7 +238,7 @@ def read_trained(
     truths = _truths_of(values)
     if truths is not None:
         return Inferred(written, truths)
-    if not written.date and ":" not in (wanted or ""):
+    if not written.date and not written.needs_sign and ":" not in (wanted or ""):
         anew = infer(values, missing, wanted="number", comma_first=True)
         same_unit = anew.format.sign in ("", written.sign)
         remaining = 0 if anew.others is None else anew.others.sum()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from separatrix.data import Block, Dataset
-from separatrix.errors import Message
+from separatrix.errors import Message, Parameter
 from separatrix.losses import OneVsRest
 from separatrix.matrix import Array, column_moments
 from separatrix.model import Model
@@ -61,14 +61,21 @@ def check_rare_class(data: Dataset) -> Diagnosis | None:
         return Diagnosis(
             "rare_class",
             f"No training row of class {data.classes[rarest]!s} has a positive weight.",
-            "Give its rows a positive weight (sample_weight, class_weight), or leave the class "
-            "out.",
+            Message(
+                "Give its rows a positive weight ({weight}, {class_weight}), or leave the "
+                "class out.",
+                weight=Parameter("sample_weight"),
+                class_weight=Parameter("class_weight"),
+            ),
         )
     return Diagnosis(
         "rare_class",
         f"Class {data.classes[rarest]!s} has only {few:,} of {total:,} training rows.",
-        "Give its samples more weight (sample_weight), collect more, or merge it with another "
-        "class.",
+        Message(
+            "Give its samples more weight ({weight}), collect more, or merge it with another "
+            "class.",
+            weight=Parameter("sample_weight"),
+        ),
     )
 
 

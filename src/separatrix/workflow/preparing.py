@@ -25,7 +25,7 @@ from separatrix.readers.streams.stored_source import StoredSource
 from separatrix.text import counted, listed
 from separatrix.workflow.stored_preparation import preparation_of
 
-_FILLED = re.compile(r"(Column '.*'): filled [\d,]+ missing values?")
+_FILLED = re.compile(r"(Column ['\"].*['\"]): filled ([\d,]+) missing values?")
 
 _NAMED = 5  # number of columns in a sentence
 _BYTES_OF_FEATURE = 80  # measured, including the name
@@ -89,13 +89,14 @@ def prepare_source(source: Source, settings: Settings | None = None) -> Prepared
     preparation = Preparation.fit(
         parts["train"].table, settings, feature_names=_feature_names(source, parts["train"].table)
     )
-    notes = [*source.notes, *describe_preparation(preparation, settings)]
-    X = {}
+    X, others = {}, {}
     for name, part in parts.items():
         notes_of_part: list[str] = []
         X[name] = preparation.transform(part.table, notes_of_part)
         if name != "train":
-            notes += _new_notes(name, notes_of_part, preparation.notes)
+            others[name] = notes_of_part
+    described = describe_preparation(preparation, settings)
+    notes = [*source.notes, *_with_other_parts(described, others)]
     y = {name: _labels(part) for name, part in parts.items()}
     weights = {name: part.weights for name, part in parts.items() if part.weights is not None}
     return PreparedSource(source, preparation, notes, X, y, weights)
@@ -217,11 +218,29 @@ def describe_preparation(preparation: Preparation, settings: Settings) -> list[s
     return [f"Made {features} from {columns}: {', '.join(parts)}.", *preparation.notes]
 
 
-def _new_notes(part: str, notes: list[str], known: list[str]) -> list[str]:
-    """Return the notes of a part; drop those on missing values that training rows have too."""
-    noted = {match[1] for note in known if (match := _FILLED.match(note))}
-    filled = {note: match[1] for note in notes if (match := _FILLED.match(note))}
-    return [f"In {part}: {note}" for note in notes if filled.get(note) not in noted]
+def _with_other_parts(notes: list[str], others: dict[str, list[str]]) -> list[str]:
+    """Add the notes on parts other than the training rows.
+
+    If a column was filled in the training rows, their note says how many values were filled in the
+    other parts.
+    """
+    filled = {match[1] for note in notes if (match := _FILLED.match(note))}
+    elsewhere: dict[str, list[str]] = {column: [] for column in filled}
+    added = []
+    for part, found in others.items():
+        for note in found:
+            match = _FILLED.match(note)
+            if match and match[1] in filled:
+                elsewhere[match[1]].append(f"{match[2]} in {part}")
+            else:
+                added.append(f"In {part}: {note}")
+    return [*(_with_counts(note, elsewhere) for note in notes), *added]
+
+
+def _with_counts(note: str, elsewhere: dict[str, list[str]]) -> str:
+    match = _FILLED.match(note)
+    counts = elsewhere[match[1]] if match else []
+    return f"{note.removesuffix('.')} (and {', '.join(counts)})." if counts else note
 
 
 def _labels(part: Source) -> Array:

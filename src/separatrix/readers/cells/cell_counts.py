@@ -16,7 +16,12 @@ import numpy as np
 from separatrix.errors import Message, Parameter
 from separatrix.matrix import Array
 from separatrix.readers.cells.cell_format import CellFormat
-from separatrix.readers.cells.coded_cells import equal_rows, matching_rows, word_at
+from separatrix.readers.cells.coded_cells import (
+    equal_rows,
+    matching_rows,
+    rows_as_written,
+    word_at,
+)
 from separatrix.readers.cells.date_cells import ORDER_NAMES, date_words
 from separatrix.readers.cells.inference import CODES, MOST_OTHERS
 from separatrix.readers.cells.inferred import Inferred
@@ -43,6 +48,7 @@ class ColumnCounts:
     n_others, others : how many cells are not numbers or dates, and where the first ones are
     missing, places : words for missing values, how often they occur, and where they are first
     kept : words for missing values that are categories, and how often they occur
+    n_trimmed, trimmed : how many cells are equal to others without spaces, and the first of them
     zeros : the first number with leading zeros, and where it is
     n_values, n_missing : how many values there are, and how many are missing
     different : the different values; of numbers and text at most two
@@ -55,6 +61,8 @@ class ColumnCounts:
     missing: Counter[str] = field(default_factory=Counter)
     places: dict[str, str] = field(default_factory=dict)
     kept: Counter[str] = field(default_factory=Counter)
+    n_trimmed: int = 0
+    trimmed: str = ""
     zeros: str = ""
     n_values: int = 0
     n_missing: int = 0
@@ -84,6 +92,9 @@ class ColumnCounts:
         if found.zeros:
             first = int(np.argmax(matching_rows(cells, LEADING_ZERO)))
             counts.zeros = quoted(cells, first, place)
+        if found.trimmed:
+            counts.n_trimmed = found.trimmed.total()
+            counts.trimmed = first_trimmed(cells, found, place)
         for word in found.missing:
             counts.places[word] = place(int(np.argmax(equal_rows(cells, word))))
         return counts
@@ -97,6 +108,8 @@ class ColumnCounts:
         self.missing.update(later.missing)
         self.places = later.places | self.places
         self.kept.update(later.kept)
+        self.n_trimmed += later.n_trimmed
+        self.trimmed = self.trimmed or later.trimmed
         self.zeros = self.zeros or later.zeros
         self.n_values += later.n_values
         self.n_missing += later.n_missing
@@ -125,6 +138,12 @@ class ColumnCounts:
                 f"{word!r} ({counted(n, 'cell')})" for word, n in self.kept.most_common()
             )
             yield f"Column {name!r}: {words} is read as a category, not as a missing value."
+        if self.n_trimmed:
+            them = "it" if self.n_trimmed == 1 else "them"
+            yield (
+                f"Column {name!r}: removed the spaces around {counted(self.n_trimmed, 'cell')}, "
+                f"which makes {them} equal to others ({self.trimmed})."
+            )
         if self.missing:
             yield self._missing_words(name)
 
@@ -276,6 +295,13 @@ def examples_of(cells: Any, mask: Array, place: Place) -> str:
 def quoted(cells: Any, row: int, place: Place) -> str:
     """Show the cell of a row with its place."""
     return f"{word_at(cells, row)[:SHOWN]!r}, {place(row)}"
+
+
+def first_trimmed(cells: Any, found: Inferred, place: Place) -> str:
+    """Show the first cell that is equal to others without the spaces around it."""
+    word = next(iter(found.trimmed))
+    row = int(np.argmax(rows_as_written(cells, word)))
+    return f"{word[:SHOWN]!r}, {place(row)}"
 
 
 def limited(remarks: Mapping[str, list[str]]) -> list[str]:

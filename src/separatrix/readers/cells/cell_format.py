@@ -39,6 +39,7 @@ class CellFormat:
     date : order of day, month and year ("ymd", "dmy", "mdy"), or times of day ("24h", "12h");
         empty if the cells are neither
     unit : dates become "days" or "seconds" since 1970-01-01; times become "seconds" since midnight
+    needs_sign : a number without the sign is a missing value, as in the training rows
     skips_others : cells that are not numbers or dates are missing values; otherwise an error
     categories : words for missing values that are categories in this column
     """
@@ -49,6 +50,7 @@ class CellFormat:
     sign: str = ""
     date: str = ""
     unit: str = "days"
+    needs_sign: bool = False
     skips_others: bool = False
     categories: tuple[str, ...] = ()
 
@@ -96,8 +98,10 @@ _FORMAT = record(
         ),
         "date": choice("", *DATE_ORDERS),
         "unit": choice("days", "seconds"),
+        "needs_sign": TRUTH,
         "skips_others": TRUTH,
         "categories": _WORDS,
     },
+    added=["needs_sign"],
 ).such_that(lambda found: found.group != found.decimal, "have different signs for its parts")
 FORMATS: Schema = optional(record(Formats, {"missing": _WORDS, "columns": dict_of(_FORMAT)}))

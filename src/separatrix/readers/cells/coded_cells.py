@@ -24,11 +24,13 @@ class CodedCells:
     words : the different cells as a pyarrow array; the last one is missing
     counts : how many rows have each of them
     codes : position in `words` for every row
+    written : `words` with the spaces around them; None if there are none
     """
 
     words: Any
     counts: Array
     codes: Array
+    written: Any = None
 
     @classmethod
     def of(cls, cells: Any) -> CodedCells:
@@ -47,11 +49,16 @@ class CodedCells:
         if isinstance(cells, pa.ChunkedArray):  # some versions return one chunk
             cells = cells.chunk(0)
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
-        words = pc.utf8_trim_whitespace(coded.dictionary.cast(pa.large_string()))
+        written = coded.dictionary.cast(pa.large_string())
+        words = pc.utf8_trim_whitespace(written)
+        is_trimmed = not words.equals(written)
         words = pc.if_else(pc.equal(words, ""), None, words)
         codes = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
-        words = pa.concat_arrays([words, pa.nulls(1, words.type)])
-        return cls(words, np.bincount(codes, minlength=len(words)), codes)
+        words, written = (
+            pa.concat_arrays([each, pa.nulls(1, each.type)]) for each in (words, written)
+        )
+        counts = np.bincount(codes, minlength=len(words))
+        return cls(words, counts, codes, written if is_trimmed else None)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -59,7 +66,8 @@ class CodedCells:
     def filter(self, keep: Any) -> CodedCells:
         """Return the rows in which a pyarrow array of booleans is true."""
         codes = self.codes[keep.to_numpy(zero_copy_only=False)]
-        return CodedCells(self.words, np.bincount(codes, minlength=len(self.words)), codes)
+        counts = np.bincount(codes, minlength=len(self.words))
+        return CodedCells(self.words, counts, codes, self.written)
 
     @property
     def n_present(self) -> int:
@@ -81,7 +89,28 @@ class CodedCells:
 
     def without(self, mask: Array) -> CodedCells:
         """Return the same cells, with the masked ones missing."""
-        return CodedCells(pc.if_else(pa.array(~mask), self.words, None), self.counts, self.codes)
+        words = pc.if_else(pa.array(~mask), self.words, None)
+        return CodedCells(words, self.counts, self.codes, self.written)
+
+    def merged_by_trimming(self) -> Array:
+        """Return a mask of the cells with spaces that are equal to other cells without the spaces.
+
+        >>> coded = CodedCells.of(pa.array(["u", "v ", "u ", "u"]))
+        >>> coded.words.to_pylist(), coded.merged_by_trimming()
+        (['u', 'v', 'u', None], array([False, False,  True, False]))
+        """
+        none = np.zeros(len(self.words), dtype=bool)
+        if self.written is None:
+            return none
+        words = pc.if_else(pa.array(self.counts > 0), self.words, None)
+        times = pc.value_counts(pc.drop_null(words))
+        values, counts = times.field("values"), times.field("counts")
+        again = values.filter(pc.greater(counts, 1))
+        if not len(again):
+            return none
+        merged = pc.and_(pc.is_in(words, value_set=again), pc.not_equal(words, self.written))
+        found: Array = pc.fill_null(merged, False).to_numpy(zero_copy_only=False)
+        return found
 
     def sample(self) -> Any:
         """Return different cells that are not missing, taken from everywhere in a column."""
@@ -115,6 +144,14 @@ def word_at(cells: Any, row: int) -> str:
 def equal_rows(cells: Any, word: str) -> Array:
     """Return a mask of the rows whose cell is equal to a word."""
     return _rows(cells, lambda words: pc.equal(pc.utf8_trim_whitespace(words), word))
+
+
+def rows_as_written(cells: Any, word: str) -> Array:
+    """Return a mask of the rows whose cell is equal to a word, with the spaces around it."""
+    if isinstance(cells, CodedCells):
+        words = cells.words if cells.written is None else cells.written
+        return cells.expand(_rows(words, lambda each: pc.equal(each, word)))
+    return _rows(cells, lambda each: pc.equal(each, word))
 
 
 def matching_rows(cells: Any, pattern: str) -> Array:

@@ -32,6 +32,7 @@ from separatrix.readers.cells.number_cells import (
     PLAIN,
     are_codes,
     have_leading_zeros,
+    numbers_of,
     plain_numbers,
     without_numbers,
 )
@@ -41,7 +42,12 @@ from separatrix.readers.cells.number_choice import (
     numbers_with_or_without_unit,
 )
 from separatrix.readers.cells.unit_cells import common_units, count_units
-from separatrix.readers.cells.word_cells import count_words, frequent_words, looks_like_text
+from separatrix.readers.cells.word_cells import (
+    count_trimmed,
+    count_words,
+    frequent_words,
+    looks_like_text,
+)
 
 TYPES = (
     *("number", "number:decimal-point", "number:decimal-comma", "category", "text"),
@@ -125,12 +131,27 @@ def _infer(
     numbers = present.without(quantity.others)
     return replace(
         quantity,
-        format=replace(quantity.format, skips_others=n_others > 0),
+        format=replace(
+            quantity.format,
+            skips_others=n_others > 0,
+            needs_sign=not kind and _has_number_without_sign(present.words, quantity),
+        ),
         others=quantity.others if n_others else None,
         share=0.0 if kind else n_others / n_present,
         missing=count_words(cells, missing),
         zeros=not kind and quantity.format.is_plain and have_leading_zeros(numbers.words),
     )
+
+
+def _has_number_without_sign(words: Any, quantity: Inferred) -> bool:
+    """Return whether some of the other cells are numbers that only lack the unit of the column."""
+    assert quantity.others is not None
+    if not quantity.format.sign or not quantity.others.any():
+        return False
+    unsigned = numbers_of(
+        words.filter(pa.array(quantity.others)), replace(quantity.format, sign="")
+    )
+    return not unsigned[1].all()
 
 
 def _doubt(present: CodedCells, quantity: Inferred | None) -> tuple[Doubt, Counter[str]]:
@@ -206,7 +227,7 @@ def read_as(
 ) -> tuple[Array, Array | None]:
     """Read cells in a known format. Return the values, and a mask of the cells that do not fit.
 
-    The unit or currency sign of the format may be missing.
+    The unit or currency sign of the format may be missing, unless the format needs it.
 
     >>> import pyarrow as pa
     >>> read_as(pa.array(["20,000", "$1,000.5"]), CellFormat(group=",", sign="$"), ())
@@ -227,7 +248,8 @@ def read_as(
         seconds, others = seconds_of(present.words, written.date)
         values = in_unit(seconds, written.unit)
     else:
-        values, others = numbers_with_or_without_unit(present.words, written)
+        read = numbers_of if written.needs_sign else numbers_with_or_without_unit
+        values, others = read(present.words, written)
     return coded.expand(values), coded.expand(others) if others.any() else None
 
 
@@ -243,6 +265,8 @@ def words_seen(cells: Any, written: CellFormat, missing: tuple[str, ...]) -> dic
     coded = CodedCells.of(cells)
     read = tuple(word for word in missing if word not in written.categories)
     found: dict[str, Any] = {"missing": count_words(coded, read)}
+    if written.kind == "categories":
+        found["trimmed"] = count_trimmed(coded.without(coded.is_missing(read)))
     if written.categories:
         words = count_words(coded, written.categories)
         found["kept"] = Counter[str]()
@@ -293,8 +317,10 @@ def _categories(cells: CodedCells, missing: tuple[str, ...]) -> Inferred:
     kept = frequent_words(cells, missing)
     written = CellFormat("categories", categories=tuple(sorted(kept)))
     others = tuple(word for word in missing if word not in kept)
-    values = _objects(cells.without(cells.is_missing(others)))
-    return Inferred(written, values, kept=kept, missing=count_words(cells, others))
+    present = cells.without(cells.is_missing(others))
+    missing_words = count_words(cells, others)
+    trimmed = count_trimmed(present)
+    return Inferred(written, _objects(present), kept=kept, missing=missing_words, trimmed=trimmed)
 
 
 def _objects(cells: CodedCells) -> Array:

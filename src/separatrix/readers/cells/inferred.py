@@ -34,6 +34,8 @@ class Inferred:
         has; 0, 0 for other columns
     kept : words for missing values that are categories in this column, and how often they occur
     missing : words for missing values that were found, as they are written, and how often
+    trimmed : categories that are equal to others without the spaces around them, as they are
+        written, and how often they occur
     zeros : whether some numbers have leading zeros, which are lost
     example : how a number in an unusual form is read
     reason : why dates are read in this order; with a doubt, the type of most cells
@@ -49,6 +51,7 @@ class Inferred:
     present: int = 0
     kept: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
+    trimmed: Counter[str] = field(default_factory=Counter)
     zeros: bool = False
     example: str = ""
     reason: str = ""

@@ -42,6 +42,7 @@ def with_type(name: str, written: CellFormat, wanted: str) -> CellFormat:
         return written
     if how in _ORDERS:
         return replace(written, date=_ORDERS[how], skips_others=True)
+    written = replace(written, needs_sign=False)
     if how:
         decimal = "," if how == "decimal-comma" else "."
         group = "" if written.group == decimal else written.group
@@ -59,7 +60,7 @@ def with_sign_note(cells: Any, found: Inferred) -> Inferred:
     if not unsigned.any():
         return found
     word, value = _first(cells, found.values, unsigned)
-    why = f"a number without {sign!r} is in {sign!r}, as in training"
+    why = f"a number without {sign!r} is taken to be in {sign!r}"
     return replace(found, example=f"{word!r} is read as {value:.15g}; {why}")
 
 

@@ -29,6 +29,14 @@ def count_words(cells: CodedCells, wanted: Collection[str]) -> Counter[str]:
     return counts
 
 
+def count_trimmed(cells: CodedCells) -> Counter[str]:
+    """Count the cells that are equal to others without the spaces around them, as written."""
+    counts: Counter[str] = Counter()
+    for place in np.flatnonzero(cells.merged_by_trimming()).tolist():
+        counts[cells.written[place].as_py()] += int(cells.counts[place])
+    return counts
+
+
 def frequent_words(cells: CodedCells, missing: tuple[str, ...]) -> Counter[str]:
     """Count the words for missing values that are categories of their own in a column."""
     if missing != MISSING_WORDS:  # the user has decided

@@ -15,6 +15,7 @@ from separatrix.readers.delimited.plain_csv import first_rows
 
 # In order of preference: a tab is least likely to occur by accident.
 DELIMITERS = ("\t", ";", ",", "|")
+_DELIMITER_NAMES = {"\t": "tabs", ";": "semicolons", ",": "commas", "|": "vertical bars (|)"}
 LABEL_NAMES = ("label", "target", "class", "y")
 
 _USUAL_NAMES = frozenset([*LABEL_NAMES, "id", "text", "message", "document", "sentence"])
@@ -39,6 +40,18 @@ def find_delimiter(content: Array) -> str:
         if width > 1 and share > best_share:
             best, best_share = delimiter, share
     return best
+
+
+def describe_delimiter(path: Path, delimiter: str) -> list[str]:
+    """Return a sentence about a delimiter that was detected, unless the name of the file shows it.
+
+    >>> describe_delimiter(Path("a.csv"), ";"), describe_delimiter(Path("a.tsv"), "\\t")
+    (['The fields are separated by semicolons.'], [])
+    """
+    expected = "\t" if {".tsv", ".tab"} & set(path.suffixes) else ","
+    if delimiter == expected:
+        return []
+    return [f"The fields are separated by {_DELIMITER_NAMES[delimiter]}."]
 
 
 def is_value(field: str) -> bool:

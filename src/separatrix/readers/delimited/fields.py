@@ -22,7 +22,7 @@ from separatrix.matrix import Array
 from separatrix.readers.cells.cell_counts import SkippedLines
 from separatrix.readers.cells.coded_cells import CodedCells, equal_rows
 from separatrix.readers.cells.number_cells import have_leading_zeros, plain_numbers
-from separatrix.readers.delimited.dialect import find_delimiter, find_header
+from separatrix.readers.delimited.dialect import describe_delimiter, find_delimiter, find_header
 from separatrix.readers.delimited.lent_objects import lend
 from separatrix.readers.delimited.plain_csv import (
     Quoting,
@@ -136,10 +136,11 @@ def split_fields(
     >>> fields.names, [column.to_pylist() for column in fields.columns], fields.line_of(0)
     (['size', 'kind'], [['1', '2'], ['x', 'y']], 2)
     >>> fields.notes
-    ["The first line is the header: 'size' is above a column of numbers."]
+    ['The fields are separated by semicolons.', "The first line is the header: 'size' is above \
+a column of numbers."]
     """
     _require_no_excel_line(path, content)
-    delimiter = delimiter or find_delimiter(content)
+    given, delimiter = delimiter, delimiter or find_delimiter(content)
     first = first_rows(content, delimiter, LOOKED_AT, csv.QUOTE_MINIMAL)
     if not first:
         raise ValueError(f"{path} is empty.")
@@ -157,6 +158,8 @@ def split_fields(
     if fields.quoting == csv.QUOTE_NONE:
         note = "The quotation marks are not balanced; they were read as ordinary characters."
         fields.notes.insert(0, note)
+    if not (given or expected):
+        fields.notes[:0] = describe_delimiter(path, delimiter)
     fields.lines_before = lines_before
     blank = found.line_ends + 1 - len(fields.columns[0]) - fields.has_header
     if fields.blank_lines is None:

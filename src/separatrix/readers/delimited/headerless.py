@@ -17,6 +17,7 @@ from separatrix.readers.label_column import Label, Layout
 from separatrix.text import listed
 
 _NAMED = 5  # number of columns in a message
+_SHOWN = 40  # characters of a field
 _LOOKED_AT = 200  # number of rows that are examined to identify columns
 
 
@@ -62,10 +63,14 @@ def require_no_other_header(
 ) -> None:
     """Raise if the first line looks like a header that contains no column name of the model."""
     first = [column[0].strip() for column in values]
-    numbers = [field for name, field in zip(names, first) if columns.get(name) == "numbers"]
-    if not numbers or any(map(_is_number, numbers)):
+    if any(name in columns for name in names):
+        looked_at = [field for name, field in zip(names, first) if columns.get(name) == "numbers"]
+    else:
+        looked_at = [field for field in first if field]
+    if not looked_at or any(map(_is_number, looked_at)):
         return
-    given, known = (listed(map(repr, some), _NAMED) for some in (first, columns))
+    shown = [field[:_SHOWN] for field in first]
+    given, known = (listed(map(repr, some), _NAMED) for some in (shown, columns))
     raise ValueError(
         f"{path}, line 1: none of {given} is a column of the model. The columns of the model are "
         f"{known}. Rename the columns, or delete the line if the columns are in the same order."
