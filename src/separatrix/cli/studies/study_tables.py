@@ -40,7 +40,7 @@ _ABBREVIATIONS = {
     "acc %": "accuracy",
     "valid.": "validation",
     "best": "epoch of the lowest validation loss",
-    "conv.": "converged",
+    "conv.": "converged or settled",
     "log-": "log-loss on the validation rows",
 }
 _STOP_REASONS = {

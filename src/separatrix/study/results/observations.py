@@ -74,7 +74,7 @@ def observe_run(
         sentence = _convergence_sentence(history, stop_reason, kept_epoch, relative_gap)
         if unconverged == "separable":
             sentence = (
-                f"{sentence.replace('Converged', 'Settled').rstrip('.')}, but it cannot converge: "
+                f"{sentence.replace('Converged:', 'Settled:').rstrip('.')}, but it cannot converge: "
                 "without a penalty there is no finite optimum."
             )
         out.append(sentence)
@@ -154,7 +154,7 @@ def _convergence_sentence(
         return f"Ended after {epochs} epoch, too few to tell whether it converged."
     fall = (values[-1 - window] - values[-1]) / abs(values[-1 - window] or 1.0)
     return (
-        f"Converged: the objective fell by {percent(max(fall, 0.0), 2)} over the last "
+        f"Settled: the objective fell by {percent(max(fall, 0.0), 2)} over the last "
         f"{'epoch' if window == 1 else f'{window} epochs'} (gradient norm {norm:.2g})."
     )
 
