@@ -36,8 +36,8 @@ lab: $(VENV)/.installed $(VENV)/.lab  ## watch studies and play with classifiers
 notebooks: $(VENV)/.installed $(VENV)/.notebooks  ## open the teaching notebooks in JupyterLab
 	@$(BIN)/jupyter lab notebooks
 
-test: $(VENV)/.installed  ## run all tests (about 9 minutes on two cores)
-	@echo "running all tests with $(WORKERS) workers: about 9 minutes on two cores"
+test: $(VENV)/.installed  ## run all tests (about 11 minutes on two cores)
+	@echo "running all tests with $(WORKERS) workers: about 11 minutes on two cores"
 	@$(TESTS) $(BIN)/python $(PYTEST)
 
 test-fast: $(VENV)/.installed  ## run the tests without the slow ones

@@ -127,6 +127,8 @@ def test_a_point_is_explained_as_a_graph_and_the_step_in_numbers(browser, lab):
         words = " ".join(page.texts("svg.graph text"))
         assert "sigmoid(z)" in words
         assert page.locator("svg.graph .slope").count() > 3
+        box = page.locator(".scroll:has(svg.graph)")
+        assert box.evaluate("box => box.scrollWidth <= box.clientWidth")  # the loss is in view
 
 
 def test_a_lesson_sets_the_playground_up_and_unfolds_its_answer(browser, lab):

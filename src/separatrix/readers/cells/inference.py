@@ -183,7 +183,7 @@ def _doubt_about_share(present: CodedCells, quantity: Inferred) -> Doubt:
 
 
 def _are_few(counts: list[int], n: int, share: float) -> bool:
-    """Return whether cells are at most a share of n cells, or 10 % if none of them is repeated."""
+    """Return whether there are few such cells among n: a share, or 10 % if none is repeated."""
     repeated = max(counts, default=0) > 1
     return sum(counts) <= (share if repeated else max(share, MOST_OTHERS)) * n
 

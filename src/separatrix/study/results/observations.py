@@ -74,7 +74,7 @@ def observe_run(
         sentence = _convergence_sentence(history, stop_reason, kept_epoch, relative_gap)
         if unconverged == "separable":
             sentence = (
-                f"{sentence.replace('Converged', 'Settled').rstrip('.')}, but it cannot converge: "
+                f"{sentence.rstrip('.')}, but it cannot converge: "
                 "without a penalty there is no finite optimum."
             )
         out.append(sentence)

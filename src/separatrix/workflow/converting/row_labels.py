@@ -77,7 +77,7 @@ def read_labels(stream: RowStream, on_rows: Callable[[int], None]) -> RowLabels:
 
 
 class _Seen:
-    """What was seen in the rows of a table: counts of cells, and where every label is first."""
+    """The rows of a table that were read so far: counts of cells, and where labels are first."""
 
     def __init__(self, facts: StreamFacts) -> None:
         self._n_first = facts.n_first

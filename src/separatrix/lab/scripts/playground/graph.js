@@ -4,7 +4,7 @@ import { element, svg } from "./dom.js";
 import { short } from "./scales.js";
 
 const LINE = 15, GAP_X = 12, GAP_Y = 22, MOST_LINES = 6;
-const MOST_LETTERS = 26; // of a formula
+const MOST_LETTERS = 32; // of a formula
 const LETTER = 6.9, EDGE = 7, APART = 9; // widths in pixels: of a letter, of a box's edge, between two numbers
 
 /** Return the graph as an SVG picture inside a scrolling box, with a table of its numbers. */
